@@ -1,0 +1,31 @@
+# The benchmark: config -> grid -> cells -> summary -> figures and tables.
+# Rules are in workflow/rules, one file per stage; all mathematics is in src/onlinefa.
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+# Relative to this file, so that `--directory` works. `--configfile` is merged on top.
+configfile: f"{workflow.basedir}/config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/fit.smk"
+include: "workflow/rules/summary.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/tables.smk"
+
+
+rule all:
+    input:
+        figures(),
+        tables(),
+    default_target: True
+
+
+onsuccess:
+    print(
+        "Finished. Look at results/figures and results/tables;"
+        " numbers are in results/summary and results/cells (Parquet)."
+    )

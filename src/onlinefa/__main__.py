@@ -1,0 +1,99 @@
+"""The command line: what each rule of the workflow calls. `python -m onlinefa --help`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    status: int = options.command(options)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="onlinefa", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+
+    fit = commands.add_parser("fit", help="fit the cells of one job")
+    fit.add_argument("--bundle", required=True, help="the cells, as JSON")
+    fit.add_argument("--code", required=True, help="digest of the source the job was planned with")
+    fit.add_argument("--store", required=True, type=Path, help="folder of finished cells")
+    fit.add_argument("--output", required=True, type=Path)
+    fit.set_defaults(command=_fit)
+
+    summarise = commands.add_parser("summarise", help="means and standard errors over seeds")
+    summarise.add_argument("experiment")
+    summarise.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    summarise.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    summarise.add_argument("--output", required=True, type=Path)
+    summarise.set_defaults(command=_summarise)
+
+    figure = commands.add_parser("figure", help="draw one figure from a summary")
+    figure.add_argument("name")
+    figure.add_argument("--summary", required=True, type=Path)
+    figure.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
+    figure.set_defaults(command=_figure)
+
+    table = commands.add_parser("table", help="write one metric's table from a summary")
+    table.add_argument("metric")
+    table.add_argument("--summary", required=True, type=Path)
+    table.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
+    table.set_defaults(command=_table)
+    return parser
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from onlinefa.cell import Bundle
+    from onlinefa.fitting import CellsFailed, fit_bundle
+    from onlinefa.grid import code_of
+    from onlinefa.results import Store
+
+    bundle = Bundle.from_json(options.bundle)
+    if code_of(bundle) != options.code:
+        print("the source has changed since this job was planned: run snakemake again", file=sys.stderr)
+        return 1
+    try:
+        fit_bundle(bundle, options.code, Store(options.store), options.output)
+    except CellsFailed as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _summarise(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.grid import bundles
+    from onlinefa.results import ResultError
+    from onlinefa.summary import write_summary
+
+    config = Config.model_validate_json(options.config)
+    chosen = [bundle for bundle in bundles(config) if bundle.experiment == options.experiment]
+    try:
+        write_summary(chosen, options.cells, options.output)
+    except ResultError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _figure(options: argparse.Namespace) -> int:
+    from onlinefa.figures import draw
+
+    draw(options.name, options.summary, options.output)
+    return 0
+
+
+def _table(options: argparse.Namespace) -> int:
+    from onlinefa.tables import write_table
+
+    write_table(options.metric, options.summary, options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""A cell is one fit: the unit of truth. A bundle is the cells of one job.
+
+A cell has a digest of everything that decides its result. The cells of a bundle differ in the seed
+only; how cells are bundled decides nothing but how many processes are started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit."""
+
+    experiment: str
+    axes: Mapping[str, str | int]
+    """Algorithm, D, K, ...: what is compared, in the order of the path."""
+    seed: int
+    parameters: Mapping[str, Any]
+    """Whatever else decides the result: sample sizes, the algorithm's settings, the root seed."""
+
+    @property
+    def algorithm(self) -> str:
+        return str(self.axes["algorithm"])
+
+    def digest(self, code: str) -> str:
+        """A name for the result: the same whenever it would come out the same."""
+        identity = [self.experiment, dict(self.axes), self.seed, dict(self.parameters), code]
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The cells of one job, alike but for the seed."""
+
+    experiment: str
+    axes: Mapping[str, str | int]
+    seeds: tuple[int, ...]
+    parameters: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The path of its results, without folder and suffix."""
+        levels = [self.experiment, *(f"{axis}~{value}" for axis, value in self.axes.items())]
+        if len(self.seeds) == 1:
+            return "/".join([*levels, f"seed~{self.seeds[0]}"])
+        return "/".join([*levels, f"seeds~{self.seeds[0]}-{self.seeds[-1]}"])
+
+    @property
+    def algorithm(self) -> str:
+        return str(self.axes["algorithm"])
+
+    def cells(self) -> list[Cell]:
+        return [Cell(self.experiment, self.axes, seed, self.parameters) for seed in self.seeds]
+
+    def to_json(self) -> str:
+        return json.dumps(vars(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Bundle:
+        fields = json.loads(text)
+        return cls(**fields | {"seeds": tuple(fields["seeds"])})

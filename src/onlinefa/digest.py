@@ -1,0 +1,65 @@
+"""A digest of the source code that a result depends on.
+
+Snakemake does not see edits in imported modules. This digest does: it covers a module and whatever
+of this package it imports, directly or not, and ignores comments, formatting and docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = "onlinefa"
+_ROOT = Path(__file__).parent
+
+
+def code_digest(*modules: str) -> str:
+    """Digest of the modules and of all they import from this package."""
+    pending, seen = list(modules), set[str]()
+    while pending:
+        module = pending.pop()
+        if module not in seen:
+            seen.add(module)
+            pending.extend(_read(module)[1])
+    texts = "".join(f"{module}:{_read(module)[0]};" for module in sorted(seen))
+    return hashlib.sha256(texts.encode()).hexdigest()[:32]
+
+
+@cache
+def _read(module: str) -> tuple[str, tuple[str, ...]]:
+    """Digest of a module's own code, and the modules of this package that it imports."""
+    tree = _WhatRuns().visit(ast.parse(_path(module).read_text()))
+    imports = sorted(set(_imports(tree)))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(imports)
+
+
+class _WhatRuns(ast.NodeTransformer):
+    """Drops what has no effect on a result: docstrings, and imports for the type checker."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return None
+        return self.generic_visit(node)
+
+
+def _imports(tree: ast.Module) -> list[str]:
+    candidates: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            candidates += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            candidates.append(node.module)
+            candidates += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name for name in candidates if name.startswith(f"{_PACKAGE}.") and _path(name).exists()]
+
+
+def _path(module: str) -> Path:
+    """The module's file. The package's own __init__ holds names only and is left out."""
+    path = _ROOT.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+

@@ -1,0 +1,186 @@
+"""What every estimator offers, in scikit-learn's conventions.
+
+An algorithm is a state that absorbs rows and can be asked for the Gaussian it has learned.
+A new one subclasses `FactorEstimator` and says how its state starts; everything else (checks of the
+input, `fit`, `partial_fit`, scores, samples) is written once, here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onlinefa.gaussian import Array, LowRankGaussian
+
+
+class FitDiverged(ArithmeticError):
+    """A fit has left the finite numbers. There is no result; `fit` starts anew."""
+
+
+class State(Protocol):
+    """What an algorithm has learned so far."""
+
+    count: int
+    """Observations absorbed."""
+
+    def absorb(self, X: Array) -> None:
+        """Learn from checked rows, in order; raise FitDiverged when that is no longer possible."""
+
+    def estimate(self) -> LowRankGaussian:
+        """The Gaussian learned so far; later rows do not change it."""
+
+
+class FactorEstimator(DensityMixin, BaseEstimator):
+    """Base of all estimators of N(mean, F F' + diag(psi)).
+
+    Attributes
+    ----------
+    mean_ : array of shape (D,)
+    components_ : array of shape (K, D), the factors transposed
+    noise_variance_ : array of shape (D,)
+    n_samples_seen_ : int
+    n_features_in_ : int, the D of the data
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "warm_up": [Interval(Integral, 0, None, closed="left")],
+        "init_factors": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    @abstractmethod
+    def _start(self, D: int) -> State:
+        """The state before the first of D-dimensional rows. Parameters are valid by then."""
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Forget what was learned and learn from X, of shape (n, D)."""
+        with self._unchanged_on_bad_input():
+            rows = self._checked(X, reset=True)
+            state = self._start(rows.shape[1])
+            self._state = state
+        return self._absorb(rows)
+
+    def partial_fit(self, X: Any, y: None = None) -> Self:
+        """Learn from further rows: one, a block, or all of them; the result is the same."""
+        first = not hasattr(self, "_state")
+        with self._unchanged_on_bad_input():
+            rows = self._checked(X, reset=first)
+            if first:
+                self._state = self._start(rows.shape[1])
+        return self._absorb(rows)
+
+    def _checked(self, X: Any, reset: bool) -> Array:
+        self._validate_params()
+        rows = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", force_writeable=True
+        )
+        K = getattr(self, "n_components", 0)
+        if rows.shape[1] <= K:
+            raise ValueError(
+                f"n_components={K} must be smaller than the number of columns, "
+                f"n_features={rows.shape[1]}"
+            )
+        return rows
+
+    def _absorb(self, rows: Array) -> Self:
+        # The last estimate is kept in a list, not as an attribute of its own: asking for a
+        # result must not change the estimator's attributes.
+        self._last_estimate: list[LowRankGaussian] = []
+        self._state.absorb(rows)
+        return self
+
+    @contextmanager
+    def _unchanged_on_bad_input(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except Exception:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    # -- results -------------------------------------------------------------------------------
+
+    def gaussian(self) -> LowRankGaussian:
+        """What has been learned, as a value that stays as it is when learning goes on."""
+        check_is_fitted(self)
+        if not self._last_estimate:
+            try:
+                self._last_estimate.append(self._state.estimate())
+            except (ValueError, np.linalg.LinAlgError) as error:
+                raise FitDiverged(
+                    f"{type(self).__name__} has no finite estimate after "
+                    f"{self._state.count} observations: {error}"
+                ) from error
+        return self._last_estimate[0]
+
+    @property
+    def mean_(self) -> Array:
+        return self.gaussian().mean
+
+    @property
+    def components_(self) -> Array:
+        return self.gaussian().factors.T
+
+    @property
+    def noise_variance_(self) -> Array:
+        return self.gaussian().noise
+
+    @property
+    def n_samples_seen_(self) -> int:
+        check_is_fitted(self)
+        return self._state.count
+
+    def get_covariance(self) -> Array:
+        """The dense D x D covariance."""
+        return self.gaussian().covariance()
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row."""
+        gaussian = self.gaussian()
+        return gaussian.log_prob(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean log density of the rows."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> Array:
+        """Draw rows from what has been learned."""
+        return self.gaussian().sample(n_samples, random_state)
+
+    # -- for the algorithms --------------------------------------------------------------------
+
+    def _initial_factors(self, D: int) -> Array:
+        """Section 4.3: `init_factors`, or the Q of a QR decomposition of D x K normals."""
+        K = self.n_components
+        if self.init_factors is None:
+            random = check_random_state(self.random_state)
+            return orthonormal_factors(random.standard_normal((D, K)))
+        factors = np.array(self.init_factors, dtype=np.float64)
+        if factors.shape != (D, K):
+            raise ValueError(f"init_factors has shape {factors.shape}, expected {(D, K)}")
+        if not np.isfinite(factors).all():
+            raise ValueError("init_factors has NaN or infinite entries")
+        return factors
+
+
+def orthonormal_factors(normals: Array) -> Array:
+    """Section 4.3: the orthonormal Q of the reduced QR decomposition."""
+    return np.linalg.qr(normals)[0]

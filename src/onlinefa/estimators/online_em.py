@@ -1,0 +1,76 @@
+"""Online expectation-maximisation for factor analysis: Algorithm 2 of the thesis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onlinefa.estimators.base import FactorEstimator, FitDiverged
+from onlinefa.gaussian import Array, LowRankGaussian
+
+# Algorithm 2 divides by psi, which a column that never varies brings to zero. So small a floor
+# is out of reach of any other data, and the factors of such a column are exactly zero.
+_SMALLEST_NOISE = np.sqrt(np.finfo(np.float64).tiny)
+
+
+class OnlineEM(FactorEstimator):
+    """Online EM: every observation is seen once, in O(D K) memory and O(D K^2) time.
+
+    Parameters
+    ----------
+    n_components : K, the number of factors, below the number of columns
+    warm_up : observations during which the factors and the noise stay as they are initialised
+    init_factors : array of shape (D, K), or None for random orthonormal ones
+    random_state : seed of the random initial factors
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinefa import OnlineEM
+    >>> rows = np.random.default_rng(0).normal(size=(500, 5)) @ np.diag([3, 1, 1, 1, 1])
+    >>> model = OnlineEM(n_components=1, random_state=0).fit(rows[:400]).partial_fit(rows[400:])
+    >>> model.n_samples_seen_, model.gaussian().factors.shape
+    (500, (5, 1))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        warm_up: int = 100,
+        init_factors: Array | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.warm_up = warm_up
+        self.init_factors = init_factors
+        self.random_state = random_state
+
+    def _start(self, D: int) -> _State:
+        return _State(self._initial_factors(D), self.warm_up)
+
+
+class _State:
+    def __init__(self, factors: Array, warm_up: int) -> None:
+        D, K = factors.shape
+        self.count = 0
+        self.warm_up = warm_up
+        self.mean = np.zeros(D)
+        self.F = np.ascontiguousarray(factors.T)
+        self.psi = np.ones(D)
+        self.A = np.zeros((K, D))
+        self.B = np.zeros((K, K))
+        self.d2 = np.zeros(D)
+
+    def absorb(self, X: Array) -> None:
+        from onlinefa.kernels import online_em
+
+        absorbed = online_em.absorb(
+            X, self.count, self.warm_up, self.mean, self.F, self.psi, self.A, self.B, self.d2,
+            _SMALLEST_NOISE,
+        )  # fmt: skip
+        self.count += absorbed
+        if absorbed < len(X):
+            raise FitDiverged(f"online EM diverged at observation {self.count + 1}")
+
+    def estimate(self) -> LowRankGaussian:
+        return LowRankGaussian(self.mean, self.F.T, self.psi)

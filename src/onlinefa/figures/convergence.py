@@ -1,0 +1,95 @@
+"""Error against the number of samples: a row of panels per spectrum, a column per D."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.presentation import METRICS, in_order, look
+
+# A panel shows up to this many times the largest value of the median algorithm. What lies beyond
+# would squeeze the others into a line; it is cut off, and the panel says so.
+_HEADROOM = 10
+
+
+def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
+    """Mean and standard error over seeds against T, on logarithmic axes."""
+    rows = summary[(summary["metric"] == metric) & (summary["mean"] > 0)]
+    D_values = sorted(rows["D"].unique())
+    spectra = sorted(rows["spectrum"].unique(), key=_bounds)
+    figure, axes = plt.subplots(
+        len(spectra), len(D_values), squeeze=False, sharex=True, layout="constrained",
+        figsize=(1 + 3.6 * len(D_values), 0.9 + 2.5 * len(spectra)),
+    )  # fmt: skip
+    for row, spectrum in enumerate(spectra):
+        for column, D in enumerate(D_values):
+            panel = rows[(rows["D"] == D) & (rows["spectrum"] == spectrum)]
+            draw_panel(axes[row, column], panel)
+            low, high = _bounds(spectrum)
+            K = ", ".join(str(value) for value in sorted(panel["K"].unique()))
+            axes[row, column].set_title(f"D = {D}, K = {K}, $s^2$ ~ U({low:,}, {high:,})")
+    for axis in axes[-1]:
+        axis.set_xlabel("number of samples T")
+    seeds = rows["seeds"].max()
+    figure.supylabel(METRICS[metric].label, fontsize="medium")
+    handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)),
+        title=f"mean and standard error over {seeds} seeds",
+    )  # fmt: skip
+    return figure
+
+
+def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
+    """One panel: every algorithm's mean, with standard error bars."""
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    limit = _HEADROOM * rows.groupby("step")["mean"].median().max()
+    notes = []
+    for algorithm in in_order(list(rows["algorithm"].unique())):
+        of_algorithm = rows[rows["algorithm"] == algorithm].sort_values("step")
+        _draw_line(axis, algorithm, of_algorithm)
+        beyond = of_algorithm[of_algorithm["mean"] > limit]
+        if not beyond.empty:
+            notes.append(f"{look(algorithm).label}: off the scale, up to {beyond['mean'].max():.2g}")
+            _mark_cut(axis, algorithm, beyond)
+        if (of_algorithm["ok"] < of_algorithm["seeds"]).any():
+            last = of_algorithm.iloc[-1]
+            notes.append(f"{look(algorithm).label}: {last['ok']} of {last['seeds']} seeds at the end")
+    visible = rows[rows["mean"] <= limit]
+    lower = (visible["mean"] - visible["standard_error"].fillna(0)).clip(lower=visible["mean"] / 2)
+    upper = visible["mean"] + visible["standard_error"].fillna(0)
+    axis.set_ylim(lower.min() / 1.2, min(limit, upper.max()) * 1.25)
+    if notes:
+        axis.text(
+            0.98, 0.97, "\n".join(notes), transform=axis.transAxes, ha="right", va="top",
+            fontsize="x-small", bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none"},
+        )  # fmt: skip
+
+
+def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame) -> None:
+    drawn = look(algorithm)
+    axis.errorbar(
+        rows["step"], rows["mean"], yerr=rows["standard_error"], label=drawn.label,
+        color=drawn.colour, marker=drawn.marker, linestyle=drawn.line, capsize=2, elinewidth=1,
+    )  # fmt: skip
+
+
+def _mark_cut(axis: Axes, algorithm: str, beyond: pd.DataFrame) -> None:
+    """Arrow heads at the upper edge where an algorithm is above it."""
+    axis.plot(
+        beyond["step"], [0.985] * len(beyond), transform=axis.get_xaxis_transform(),
+        color=look(algorithm).colour, marker=6, linestyle="none", clip_on=False,
+    )  # fmt: skip
+
+
+def _legend(axis: Axes) -> list[tuple[object, str]]:
+    return list(zip(*axis.get_legend_handles_labels(), strict=True))
+
+
+def _bounds(spectrum: str) -> tuple[int, int]:
+    low, high = spectrum.split("-")
+    return int(low), int(high)

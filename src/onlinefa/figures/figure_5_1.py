@@ -1,0 +1,12 @@
+"""Figure 5.1: relative distance of the estimated covariance from the true one, against T."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from onlinefa.figures.convergence import draw_convergence
+
+
+def draw(summary: pd.DataFrame) -> Figure:
+    return draw_convergence(summary, "relative_frobenius")

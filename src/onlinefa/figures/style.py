@@ -1,0 +1,39 @@
+"""The common style of all figures, and how they are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from onlinefa.results import atomic
+
+sns.set_theme(context="paper", style="ticks", font_scale=1.1)
+matplotlib.rcParams |= {
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "pdf.fonttype": 42,  # text stays text
+    "svg.fonttype": "none",
+    "svg.hashsalt": "onlinefa",  # the same figure is the same file
+}
+
+
+def save(figure: Figure, outputs: Sequence[Path]) -> None:
+    """Save in the format of each suffix, without a date, so that files can be compared."""
+    undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    for path in outputs:
+        kind = path.suffix[1:]
+        with atomic(path) as temporary:
+            figure.savefig(
+                temporary, format=kind, dpi=160, bbox_inches="tight", metadata=undated[kind]
+            )

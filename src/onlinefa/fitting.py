@@ -1,0 +1,54 @@
+"""Run a bundle of cells: what a fit job of the workflow does."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from time import perf_counter
+
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from onlinefa import experiments, results
+from onlinefa.cell import Bundle, Cell
+from onlinefa.provenance import Provenance
+
+log = logging.getLogger(__name__)
+
+
+class CellsFailed(RuntimeError):
+    """Some cells of a bundle failed. The others are in the store and will not be fitted again."""
+
+
+def fit_bundle(bundle: Bundle, code: str, store: results.Store, output: Path) -> None:
+    """Fit the cells that are not in the store yet, then write all rows of the bundle."""
+    tables, failed = [], []
+    for cell in bundle.cells():
+        digest = cell.digest(code)
+        table = store.get(digest)
+        if table is not None:
+            log.info("seed %d: already there", cell.seed)
+        else:
+            try:
+                table = _fit(cell, digest)
+            except Exception:
+                log.exception("seed %d failed", cell.seed)
+                failed.append(cell.seed)
+                continue
+            store.put(digest, table)
+        tables.append(table)
+    if failed:
+        raise CellsFailed(f"{bundle.name}: seeds {failed} failed")
+    results.write(pa.concat_tables(tables), output)
+
+
+def _fit(cell: Cell, digest: str) -> pa.Table:
+    log.info("seed %d: fitting %s", cell.seed, dict(cell.axes))
+    start = perf_counter()
+    provenance = Provenance()
+    # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
+    with threadpool_limits(1):
+        measurements = list(experiments.load(cell.experiment)(cell))
+    table = results.table_of(cell, digest, measurements, provenance)
+    log.info("seed %d: done in %.1f s", cell.seed, perf_counter() - start)
+    return table

@@ -1,0 +1,1 @@
+"""Compiled inner loops, one observation at a time. Imported late: numba takes half a second."""

@@ -1,0 +1,1 @@
+"""Models whose truth is known, for estimators to be compared with."""

@@ -1,0 +1,39 @@
+"""Running first and second moments of a stream of rows, by pairwise updates (Chan et al., 1983)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onlinefa.gaussian import Array
+
+
+class RunningMoments:
+    """Mean and central second moment of the rows absorbed so far.
+
+    The second moment is the D variances, or with `full` the D x D covariance; both divide by the
+    number of rows, as maximum likelihood does.
+    """
+
+    def __init__(self, D: int, *, full: bool = False) -> None:
+        self.count = 0
+        self.mean = np.zeros(D)
+        self.full = full
+        self._scatter = np.zeros((D, D) if full else D)
+
+    def absorb(self, X: Array) -> None:
+        mean = X.mean(axis=0)
+        centred = X - mean
+        shift = mean - self.mean
+        total = self.count + len(X)
+        self._scatter += self._square(centred)
+        self._scatter += self._square(shift[None, :]) * (self.count * len(X) / total)
+        self.mean = self.mean + shift * (len(X) / total)
+        self.count = total
+
+    def _square(self, rows: Array) -> Array:
+        return rows.T @ rows if self.full else np.sum(rows**2, axis=0)
+
+    @property
+    def second(self) -> Array:
+        """Variances or covariance."""
+        return self._scatter / self.count

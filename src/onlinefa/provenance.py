@@ -1,0 +1,71 @@
+"""Where a result comes from: commit, versions, host, device, peak memory."""
+
+from __future__ import annotations
+
+import json
+import platform
+import resource
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba")
+
+
+class Provenance:
+    """Facts about this process, and the peak of its memory since this value was made."""
+
+    def __init__(self, device: str = "cpu") -> None:
+        self.device = device
+        _reset_peak_memory()
+
+    def before(self) -> dict[str, str]:
+        """What is known before a cell is fitted."""
+        return {
+            "commit": _commit(),
+            "versions": _versions(),
+            "device": self.device,
+            "host": platform.node(),
+        }
+
+    def peak_memory_mb(self) -> float:
+        try:
+            status = Path("/proc/self/status").read_text()
+            return int(status.split("VmHWM:")[1].split()[0]) / 1024
+        except (OSError, IndexError):  # not Linux: the peak since the process started
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _reset_peak_memory() -> None:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        pass  # then the peak covers the earlier cells of the process as well
+
+
+@cache
+def _commit() -> str:
+    """The commit of the source, with + for uncommitted changes; empty outside a repository."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return described.stdout.strip()
+
+
+@cache
+def _versions() -> str:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            pass
+    return json.dumps(found)

@@ -1,0 +1,137 @@
+"""The Parquet files: one schema, atomic writes, and a store of finished cells.
+
+A row is one metric of one cell at one step. A cell's rows live in the store under the cell's
+digest, so that a finished cell is never fitted twice, however cells are bundled into jobs and
+whatever the configuration was in between. What Snakemake sees, a bundle's file, is put together
+from the store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from onlinefa.cell import Bundle, Cell
+from onlinefa.experiments import Measurement
+from onlinefa.provenance import Provenance
+
+SCHEMA_VERSION = "1"
+
+KEYS = ["experiment", "dataset", "algorithm", "D", "K", "spectrum", "seed"]
+
+SCHEMA = pa.schema(
+    [
+        ("experiment", pa.string()),
+        ("dataset", pa.string()),
+        ("algorithm", pa.string()),
+        ("D", pa.int64()),
+        ("K", pa.int64()),
+        ("spectrum", pa.string()),
+        ("seed", pa.int64()),
+        ("step", pa.int64()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+        ("status", pa.string()),
+        ("message", pa.string()),
+        ("digest", pa.string()),
+        ("commit", pa.string()),
+        ("versions", pa.string()),
+        ("device", pa.string()),
+        ("host", pa.string()),
+        ("seconds", pa.float64()),
+        ("peak_memory_mb", pa.float64()),
+    ],
+    metadata={"onlinefa_schema": SCHEMA_VERSION},
+)
+
+
+class ResultError(ValueError):
+    """A file is not what it should be."""
+
+
+def table_of(
+    cell: Cell, digest: str, measurements: Iterable[Measurement], provenance: Provenance
+) -> pa.Table:
+    """A cell's rows."""
+    same = {
+        "experiment": cell.experiment,
+        "dataset": cell.parameters["dataset"],
+        "seed": cell.seed,
+        "digest": digest,
+        **cell.axes,
+        **provenance.before(),
+    }
+    rows = [same | vars(measurement) for measurement in measurements]
+    peak = provenance.peak_memory_mb()
+    for row in rows:
+        row["peak_memory_mb"] = peak
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary path that becomes `path` when all has gone well, and vanishes otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    with atomic(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def bundle_path(bundle: Bundle, folder: Path) -> Path:
+    return folder / f"{bundle.name}.parquet"
+
+
+def read_bundle(bundle: Bundle, code: str, folder: Path, columns: list[str]) -> pa.Table:
+    """Columns of a bundle's rows, which must be those of its cells as they are defined now."""
+    path = bundle_path(bundle, folder)
+    table = _read_one(path, [*columns, "digest"])
+    expected = {cell.digest(code) for cell in bundle.cells()}
+    if set(table["digest"].unique().to_pylist()) != expected:
+        raise ResultError(f"{path}: holds rows of other cells than it should; delete it")
+    return table.select(columns)
+
+
+def _read_one(path: Path, columns: list[str] | None) -> pa.Table:
+    try:
+        with pq.ParquetFile(path) as file:
+            version = (file.schema_arrow.metadata or {}).get(b"onlinefa_schema", b"none").decode()
+            if version != SCHEMA_VERSION:
+                raise ResultError(f"{path}: schema version {version}, expected {SCHEMA_VERSION}")
+            return file.read(columns=columns)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ResultError(f"{path}: not a readable Parquet file ({error})") from error
+
+
+class Store:
+    """Finished cells by digest."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, digest: str) -> Path:
+        return self.folder / digest[:2] / f"{digest}.parquet"
+
+    def get(self, digest: str) -> pa.Table | None:
+        """The rows of a finished cell; None if it has to be fitted."""
+        if not self.path(digest).exists():
+            return None
+        try:
+            return _read_one(self.path(digest), None)
+        except ResultError:
+            return None  # a damaged entry is fitted again and replaced
+
+    def put(self, digest: str, table: pa.Table) -> None:
+        write(table, self.path(digest))

@@ -1,0 +1,33 @@
+# Fit cells. A job fits the cells of one bundle that are not in the store yet.
+
+
+rule fit:
+    output:
+        "results/cells/{bundle}.parquet",
+    # Only the bundle's own parameters and the digest of the source that it imports: a change
+    # elsewhere in config or code reruns nothing here.
+    params:
+        bundle=lambda wildcards: bundle_of(wildcards).to_json(),
+        code=lambda wildcards: code_of(bundle_of(wildcards)),
+        # Not an output: Snakemake deletes outputs before it reruns a job, and the store is what
+        # makes a rerun cheap.
+        store="results/store",
+    log:
+        "results/logs/fit/{bundle}.log",
+    benchmark:
+        "results/benchmarks/fit/{bundle}.tsv"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
+    conda:
+        "../../envs/onlinefa.yaml"
+    shell:
+        r"""
+        python -m onlinefa fit \
+            --bundle {params.bundle:q} \
+            --code {params.code} \
+            --store {params.store:q} \
+            --output {output:q} \
+            2> {log:q}
+        """

@@ -1,0 +1,31 @@
+# Aggregate: means and standard errors over seeds, one file per experiment.
+
+
+rule summarise:
+    input:
+        cells_of,
+    output:
+        "results/summary/{experiment}.parquet",
+    # The whole configuration instead of a list of files, which no command line could hold for a
+    # large grid.
+    params:
+        config=CONFIG.model_dump_json(),
+        code=code_digest("onlinefa.summary"),
+        cells="results/cells",
+    log:
+        "results/logs/summarise/{experiment}.log",
+    benchmark:
+        "results/benchmarks/summarise/{experiment}.tsv"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 20 * attempt,
+    conda:
+        "../../envs/onlinefa.yaml"
+    shell:
+        r"""
+        python -m onlinefa summarise {wildcards.experiment:q} \
+            --config {params.config:q} \
+            --cells {params.cells:q} \
+            --output {output:q} \
+            2> {log:q}
+        """
