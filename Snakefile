@@ -18,10 +18,10 @@ include: "workflow/rules/tables.smk"
 
 
 rule all:
+    default_target: True
     input:
         figures(),
         tables(),
-    default_target: True
 
 
 onsuccess:

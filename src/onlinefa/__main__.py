@@ -55,7 +55,10 @@ def _fit(options: argparse.Namespace) -> int:
 
     bundle = Bundle.from_json(options.bundle)
     if code_of(bundle) != options.code:
-        print("the source has changed since this job was planned: run snakemake again", file=sys.stderr)
+        print(
+            "the source has changed since this job was planned: run snakemake again",
+            file=sys.stderr,
+        )
         return 1
     try:
         fit_bundle(bundle, options.code, Store(options.store), options.output)
@@ -89,7 +92,7 @@ def _figure(options: argparse.Namespace) -> int:
 
 
 def _table(options: argparse.Namespace) -> int:
-    from onlinefa.tables import write_table
+    from onlinefa.tables.final import write_table
 
     write_table(options.metric, options.summary, options.output)
     return 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from onlinefa import estimators
 
 Count = Annotated[int, Field(strict=True, ge=1)]
 Seed = Annotated[int, Field(strict=True, ge=0)]
+Place = tuple[str | int, ...]  # of a value in nested mappings and lists
 
 
 class ConfigError(ValueError):
@@ -27,10 +29,14 @@ class _Strict(BaseModel):
 class Synthetic(_Strict):
     """Chapter 5: synthetic factor models."""
 
-    algorithms: list[str] = Field(description="algorithms to compare, names of src/onlinefa/estimators")
+    algorithms: list[str] = Field(
+        description="algorithms to compare, names of src/onlinefa/estimators"
+    )
     D: list[Count] = Field(description="observation dimensions")
     K: list[Count] = Field(description="latent dimensions, each below each D")
-    spectrum: list[tuple[Count, Count]] = Field(description="ranges [low, high] of s^2 in Algorithm 3")
+    spectrum: list[tuple[Count, Count]] = Field(
+        description="ranges [low, high] of s^2 in Algorithm 3"
+    )
     T: list[Count] = Field(description="sample sizes at which a fit is measured, increasing")
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
 
@@ -59,7 +65,7 @@ class Synthetic(_Strict):
 
     @field_validator("K")
     @classmethod
-    def _below_D(cls, K: list[int], info: ValidationInfo) -> list[int]:
+    def _below_every_dimension(cls, K: list[int], info: ValidationInfo) -> list[int]:
         D = info.data.get("D", [])
         if D and max(K) >= min(D):
             raise ValueError(f"{max(K)} must be below every D, and D has {min(D)}")
@@ -76,7 +82,7 @@ class Synthetic(_Strict):
     @field_validator("T")
     @classmethod
     def _increasing(cls, T: list[int]) -> list[int]:
-        for before, after in zip(T, T[1:], strict=False):
+        for before, after in pairwise(T):
             if after <= before:
                 raise ValueError(f"must be increasing, and {after} follows {before}")
         return T
@@ -86,30 +92,35 @@ class Config(_Strict):
     """Everything that a run of the workflow is told."""
 
     root_seed: Seed = Field(description="changes every random number of the benchmark")
-    seeds_per_job: Count = Field(description="how many seeds one process fits; no result depends on it")
+    seeds_per_job: Count = Field(
+        description="how many seeds one process fits; no result depends on it"
+    )
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="settings of algorithms that differ from their defaults"
     )
-    synthetic: Synthetic | None = Field(default=None, description="chapter 5: synthetic factor models")
-
-    @field_validator("settings")
-    @classmethod
-    def _accepted(cls, settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for algorithm, values in settings.items():
-            _check_algorithm(algorithm)
-            _check_settings(algorithm, values)
-        return settings
+    synthetic: Synthetic | None = Field(
+        default=None, description="chapter 5: synthetic factor models"
+    )
 
 
-def validate(values: dict[str, Any], files: Sequence[str | Path] = ()) -> Config:
-    """The typed configuration, or a ConfigError that names file, key and what is allowed."""
+def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
+    """The typed configuration, or a ConfigError that names file, key and what is allowed.
+
+    `files` are those that were merged into `values`, each on top of the one before.
+    """
+    mistakes: list[tuple[Place, str]] = []
     try:
         config = Config.model_validate(values)
+        mistakes += _wrong_settings(config.settings)
     except ValidationError as error:
-        lines = [_line(mistake, files) for mistake in error.errors()]
-        raise ConfigError("\n".join(lines)) from None
+        mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
+    if mistakes:
+        lines = [
+            f"{_source(place, values, files)}: {_key(place)}: {text}" for place, text in mistakes
+        ]
+        raise ConfigError("\n".join(lines))
     if config.synthetic is None:
-        raise ConfigError(f"{_file_of((), files)}: no experiment is configured; add 'synthetic'")
+        raise ConfigError("config: no experiment is configured, so there is nothing to run")
     return config
 
 
@@ -118,20 +129,31 @@ def _check_algorithm(name: str) -> None:
         raise ValueError(f"unknown algorithm '{name}'{_nearest(name, estimators.names())}")
 
 
-def _check_settings(algorithm: str, values: dict[str, Any]) -> None:
-    defaults = estimators.default_settings(algorithm)
-    for name in values:
-        if name not in defaults:
-            raise ValueError(f"{algorithm} has no setting '{name}'{_nearest(name, defaults)}")
+def _wrong_settings(settings: dict[str, dict[str, Any]]) -> Iterator[tuple[Place, str]]:
+    for algorithm, values in settings.items():
+        if algorithm not in estimators.names():
+            yield (
+                ("settings", algorithm),
+                f"unknown algorithm{_nearest(algorithm, estimators.names())}",
+            )
+            continue
+        defaults = estimators.default_settings(algorithm)
+        for name, value in values.items():
+            if name not in defaults:
+                yield ("settings", algorithm, name), f"unknown setting{_nearest(name, defaults)}"
+            elif value != defaults[name]:
+                yield from _wrong_value(algorithm, name, value)
+
+
+def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[tuple[Place, str]]:
     # The estimator knows which values it takes. Importing it takes a second and more, which a
     # configuration that only spells out the defaults need not wait for.
-    if values != {name: defaults[name] for name in values}:
-        from sklearn.utils._param_validation import InvalidParameterError
+    from sklearn.utils._param_validation import InvalidParameterError
 
-        try:
-            estimators.build(algorithm, values)._validate_params()
-        except InvalidParameterError as error:
-            raise ValueError(" ".join(str(error).split())) from None
+    try:
+        estimators.build(algorithm, {name: value})._validate_params()
+    except InvalidParameterError as error:
+        yield ("settings", algorithm, name), str(error)
 
 
 def _nearest(word: str, allowed: Iterable[str]) -> str:
@@ -141,29 +163,41 @@ def _nearest(word: str, allowed: Iterable[str]) -> str:
     return f"{hint} (allowed: {', '.join(allowed) or 'none'})"
 
 
-def _line(mistake: Any, files: Sequence[str | Path]) -> str:
-    """One mistake in one line: file, key, what is wrong."""
-    place = mistake["loc"]
-    message = mistake["msg"].removeprefix("Value error, ")
+def _message(mistake: Any) -> str:
+    """What pydantic found, in our words where its own are vague."""
+    place, text = mistake["loc"], mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         model = Synthetic if place[0] == "synthetic" else Config
-        message = f"unknown key{_nearest(str(place[-1]), model.model_fields)}"
-    elif mistake["type"] != "missing" and not isinstance(mistake["input"], dict):
-        message = f"{message} (got {mistake['input']!r})"
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-    return f"{_file_of(place, files)}: {key.removeprefix('.')}: {message}"
+        return f"unknown key{_nearest(str(place[-1]), model.model_fields)}"
+    if mistake["type"] in ("missing", "value_error"):
+        return str(text)
+    return f"{text}, got {mistake['input']!r}"
 
 
-def _file_of(place: Sequence[str | int], files: Sequence[str | Path]) -> str:
-    """The last of the merged files that has the key; the last one for a key that none has."""
+def _key(place: Place) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return "".join(parts).removeprefix(".")
+
+
+def _source(place: Place, values: Any, files: Sequence[str]) -> str:
+    """Where the value at a place comes from: the last file that has it, or the command line."""
+    given = _at(place, values)
     for file in reversed(files):
-        content = yaml.safe_load(Path(file).read_text())
-        for part in place:
-            if not isinstance(content, dict) or part not in content:
-                break
-            content = content[part]
-        else:
-            return str(file)
-        if place and isinstance(content, list):  # the place is an entry of a list in this file
-            return str(file)
-    return str(files[-1]) if files else "config"
+        if given is not None and _at(place, yaml.safe_load(Path(file).read_text())) == given:
+            return _short(file)
+    return "--config" if given is not None else _short(files[-1]) if files else "config"
+
+
+def _at(place: Place, values: Any) -> Any:
+    """The value at a place of nested mappings and lists; None if there is none."""
+    for part in place:
+        try:
+            values = values[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return values
+
+
+def _short(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -62,4 +62,3 @@ def _path(module: str) -> Path:
     """The module's file. The package's own __init__ holds names only and is left out."""
     path = _ROOT.joinpath(*module.split(".")[1:])
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-

@@ -85,12 +85,12 @@ class LowRankGaussian:
         """The dense D x D covariance."""
         return self.factors @ self.factors.T + np.diag(self.noise)
 
-    def sample(
-        self, n: int = 1, random_state: int | np.random.Generator | None = None
-    ) -> Array:
-        """Draw n rows. A row takes K + D consecutive normals, so one draw of n = a + b rows
-        equals a draw of a rows followed by a draw of b rows from the same generator."""
-        normals = np.random.default_rng(random_state).standard_normal((n, self.rank + self.dimension))
+    def sample(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
+        """Draw n rows. A row takes K + D consecutive normals, so that a draw of a + b rows is, but
+        for rounding, a draw of a rows followed by one of b rows from the same generator."""
+        normals = np.random.default_rng(random_state).standard_normal(
+            (n, self.rank + self.dimension)
+        )
         latent, noise = normals[:, : self.rank], normals[:, self.rank :]
         noise *= np.sqrt(self.noise)
         noise += self.mean

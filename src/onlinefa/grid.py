@@ -25,7 +25,12 @@ def code_of(bundle: Bundle) -> str:
 
 def _synthetic(config: Config, grid: Synthetic) -> Iterator[Bundle]:
     for algorithm, D, K, (low, high) in product(grid.algorithms, grid.D, grid.K, grid.spectrum):
-        axes = {"algorithm": algorithm, "D": D, "K": K, "spectrum": f"{low}-{high}"}
+        axes: dict[str, str | int] = {
+            "algorithm": algorithm,
+            "D": D,
+            "K": K,
+            "spectrum": f"{low}-{high}",
+        }
         parameters = {
             "dataset": "algorithm_3",
             "root_seed": config.root_seed,

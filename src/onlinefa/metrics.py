@@ -32,7 +32,9 @@ def compare(
     truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
 ) -> dict[str, float | None]:
     """Every measure by name; None where one is not defined, as a density without noise is not."""
-    values = {name: _value(measure, truth, estimate, held_out) for name, measure in _MEASURES.items()}
+    values = {
+        name: _value(measure, truth, estimate, held_out) for name, measure in _MEASURES.items()
+    }
     distance = values["wasserstein2"]
     values["wasserstein2_per_dimension"] = None if distance is None else distance / truth.dimension
     return values

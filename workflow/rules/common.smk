@@ -1,17 +1,24 @@
 # What all rules share: the checked configuration and the list of jobs.
 
+import sys
 from snakemake.exceptions import WorkflowError
 
 from onlinefa.config import ConfigError, validate
 from onlinefa.digest import code_digest
+from onlinefa.figures import FIGURES, FORMATS as FIGURE_FORMATS
 from onlinefa.grid import bundles, code_of
+from onlinefa.presentation import METRICS
+from onlinefa.tables import FORMATS as TABLE_FORMATS
 
-
-# Mistakes in a config must stop the run before any job starts, in one line each.
+# Mistakes in a config stop the run before any job starts, in one line each and without the
+# traceback that an exception would add. Later files are merged on top of earlier ones.
+given = list(map(str, workflow.overwrite_configfiles))
 try:
-    CONFIG = validate(config, workflow.configfiles)
+    CONFIG = validate(
+        config, [*(f for f in map(str, workflow.configfiles) if f not in given), *given]
+    )
 except ConfigError as error:
-    raise WorkflowError(str(error))
+    sys.exit(str(error))
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
@@ -35,4 +42,24 @@ def cells_of(wildcards):
         f"results/cells/{name}.parquet"
         for name, bundle in BUNDLES.items()
         if bundle.experiment == wildcards.experiment
+    ]
+
+
+def figures():
+    """All figures of the configured experiments, in all formats."""
+    return [
+        f"results/figures/{figure}.{suffix}"
+        for figure, experiment in FIGURES.items()
+        if experiment in EXPERIMENTS
+        for suffix in FIGURE_FORMATS
+    ]
+
+
+def tables():
+    """All tables of the configured experiments, in all formats."""
+    return [
+        f"results/tables/{experiment}/{metric}.{suffix}"
+        for experiment in EXPERIMENTS
+        for metric in METRICS
+        for suffix in TABLE_FORMATS
     ]

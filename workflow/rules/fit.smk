@@ -4,6 +4,16 @@
 rule fit:
     output:
         "results/cells/{bundle}.parquet",
+    log:
+        "results/logs/fit/{bundle}.log",
+    benchmark:
+        "results/benchmarks/fit/{bundle}.tsv"
+    conda:
+        "../../envs/onlinefa.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
     # Only the bundle's own parameters and the digest of the source that it imports: a change
     # elsewhere in config or code reruns nothing here.
     params:
@@ -12,16 +22,6 @@ rule fit:
         # Not an output: Snakemake deletes outputs before it reruns a job, and the store is what
         # makes a rerun cheap.
         store="results/store",
-    log:
-        "results/logs/fit/{bundle}.log",
-    benchmark:
-        "results/benchmarks/fit/{bundle}.tsv"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime=lambda wildcards, attempt: 60 * attempt,
-    conda:
-        "../../envs/onlinefa.yaml"
     shell:
         r"""
         python -m onlinefa fit \
@@ -29,5 +29,5 @@ rule fit:
             --code {params.code} \
             --store {params.store:q} \
             --output {output:q} \
-            2> {log:q}
+            2>{log:q}
         """

@@ -6,26 +6,26 @@ rule summarise:
         cells_of,
     output:
         "results/summary/{experiment}.parquet",
+    log:
+        "results/logs/summarise/{experiment}.log",
+    benchmark:
+        "results/benchmarks/summarise/{experiment}.tsv"
+    conda:
+        "../../envs/onlinefa.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 20 * attempt,
     # The whole configuration instead of a list of files, which no command line could hold for a
     # large grid.
     params:
         config=CONFIG.model_dump_json(),
         code=code_digest("onlinefa.summary"),
         cells="results/cells",
-    log:
-        "results/logs/summarise/{experiment}.log",
-    benchmark:
-        "results/benchmarks/summarise/{experiment}.tsv"
-    resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
-        runtime=lambda wildcards, attempt: 20 * attempt,
-    conda:
-        "../../envs/onlinefa.yaml"
     shell:
         r"""
         python -m onlinefa summarise {wildcards.experiment:q} \
             --config {params.config:q} \
             --cells {params.cells:q} \
             --output {output:q} \
-            2> {log:q}
+            2>{log:q}
         """

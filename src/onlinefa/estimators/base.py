@@ -68,8 +68,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         """Forget what was learned and learn from X, of shape (n, D)."""
         with self._unchanged_on_bad_input():
             rows = self._checked(X, reset=True)
-            state = self._start(rows.shape[1])
-            self._state = state
+            self._state: State = self._start(rows.shape[1])
         return self._absorb(rows)
 
     def partial_fit(self, X: Any, y: None = None) -> Self:
@@ -98,7 +97,11 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         # The last estimate is kept in a list, not as an attribute of its own: asking for a
         # result must not change the estimator's attributes.
         self._last_estimate: list[LowRankGaussian] = []
-        self._state.absorb(rows)
+        try:
+            self._state.absorb(rows)
+        except FitDiverged as divergence:
+            self._state = _Diverged(self._state.count, str(divergence))
+            raise
         return self
 
     @contextmanager
@@ -179,6 +182,20 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         if not np.isfinite(factors).all():
             raise ValueError("init_factors has NaN or infinite entries")
         return factors
+
+
+class _Diverged:
+    """The state after a divergence, from which no further row leads back."""
+
+    def __init__(self, count: int, message: str) -> None:
+        self.count = count
+        self.message = message
+
+    def absorb(self, X: Array) -> None:
+        raise FitDiverged(self.message)
+
+    def estimate(self) -> LowRankGaussian:
+        raise FitDiverged(self.message)
 
 
 def orthonormal_factors(normals: Array) -> Array:

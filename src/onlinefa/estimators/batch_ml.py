@@ -41,7 +41,8 @@ class BatchML(FactorEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = FactorEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FactorEstimator._parameter_constraints,
         "tolerance": [Interval(Real, 0, None, closed="neither")],
         "max_iterations": [Interval(Integral, 1, None, closed="left")],
     }
@@ -65,7 +66,9 @@ class _State(RunningMoments):
         self.max_iterations = max_iterations
 
     def estimate(self) -> LowRankGaussian:
-        factors, noise = maximum_likelihood(self.second, self.K, self.tolerance, self.max_iterations)
+        factors, noise = maximum_likelihood(
+            self.second, self.K, self.tolerance, self.max_iterations
+        )
         return LowRankGaussian(self.mean, factors, noise)
 
 
@@ -126,7 +129,7 @@ def _leading_eigenvectors(matrix: Array, K: int) -> tuple[Array, Array]:
     D = len(matrix)
     if D > _LANCZOS_FROM and 4 * K < D:
         try:  # with a fixed first vector, so that the same data give the same bits
-            return eigsh(matrix, K, v0=np.ones(D), ncv=max(4 * K, 20), tol=1e-10)  # type: ignore[no-any-return]
+            return eigsh(matrix, K, v0=np.ones(D), ncv=max(4 * K, 20), tol=1e-10)
         except ArpackNoConvergence:
             pass
-    return eigh(matrix, subset_by_index=[D - K, D - 1], check_finite=False)  # type: ignore[no-any-return]
+    return eigh(matrix, subset_by_index=[D - K, D - 1], check_finite=False)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+from typing import Any, ClassVar
+
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
@@ -18,7 +22,8 @@ class OnlineEM(FactorEstimator):
     Parameters
     ----------
     n_components : K, the number of factors, below the number of columns
-    warm_up : observations during which the factors and the noise stay as they are initialised
+    warm_up : observations during which the factors and the noise stay as they are initialised;
+        at least one, because the first observation is the mean and tells nothing else
     init_factors : array of shape (D, K), or None for random orthonormal ones
     random_state : seed of the random initial factors
 
@@ -31,6 +36,11 @@ class OnlineEM(FactorEstimator):
     >>> model.n_samples_seen_, model.gaussian().factors.shape
     (500, (5, 1))
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FactorEstimator._parameter_constraints,
+        "warm_up": [Interval(Integral, 1, None, closed="left")],
+    }
 
     def __init__(
         self,

@@ -32,7 +32,8 @@ class OnlineSGA(FactorEstimator):
     (2, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = FactorEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FactorEstimator._parameter_constraints,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
 

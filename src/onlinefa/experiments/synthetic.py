@@ -10,10 +10,12 @@ import logging
 from collections.abc import Iterator
 from time import perf_counter
 
+import numpy as np
+
 from onlinefa import estimators, metrics
 from onlinefa.cell import Cell
 from onlinefa.estimators.base import FactorEstimator, FitDiverged, orthonormal_factors
-from onlinefa.experiments import Measurement
+from onlinefa.experiments import Measurement, Status
 from onlinefa.gaussian import LowRankGaussian
 from onlinefa.models.factor_model import generate
 from onlinefa.randomness import Role, generator
@@ -27,7 +29,10 @@ log = logging.getLogger(__name__)
 def run(cell: Cell) -> Iterator[Measurement]:
     """Fit one algorithm to one stream of observations and measure it at every T."""
     truth = generate(
-        int(cell.axes["D"]), int(cell.axes["K"]), cell.parameters["spectrum"], _random(cell, "model")
+        int(cell.axes["D"]),
+        int(cell.axes["K"]),
+        cell.parameters["spectrum"],
+        _random(cell, "model"),
     )
     held_out = truth.sample(HELD_OUT, _random(cell, "held_out"))
     estimator = _estimator(cell, truth)
@@ -52,7 +57,7 @@ def run(cell: Cell) -> Iterator[Measurement]:
                     yield Measurement(later, metric, None, "diverged", str(divergence), seconds)
             return
         for metric, value in metrics.compare(truth, estimate, held_out).items():
-            status = "undefined" if value is None else "ok"
+            status: Status = "undefined" if value is None else "ok"
             yield Measurement(T, metric, value, status, "", seconds)
         log.info("T = %d of %d, %.1f s of fitting", T, sample_sizes[-1], seconds)
 
@@ -67,6 +72,6 @@ def _estimator(cell: Cell, truth: LowRankGaussian) -> FactorEstimator:
     )
 
 
-def _random(cell: Cell, role: Role):
+def _random(cell: Cell, role: Role) -> np.random.Generator:
     dataset = "D~{D}/K~{K}/spectrum~{spectrum}".format(**cell.axes)
     return generator(cell.parameters["root_seed"], "synthetic", dataset, cell.seed, role)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import METRICS, in_order, look
@@ -37,7 +39,7 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
     figure.supylabel(METRICS[metric].label, fontsize="medium")
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles)),
+        list(handles.values()), list(handles), loc="outside lower center", ncols=min(5, len(handles)),
         title=f"mean and standard error over {seeds} seeds",
     )  # fmt: skip
     return figure
@@ -54,18 +56,25 @@ def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
         _draw_line(axis, algorithm, of_algorithm)
         beyond = of_algorithm[of_algorithm["mean"] > limit]
         if not beyond.empty:
-            notes.append(f"{look(algorithm).label}: off the scale, up to {beyond['mean'].max():.2g}")
+            notes.append(
+                f"{look(algorithm).label}: off the scale, up to {beyond['mean'].max():.2g}"
+            )
             _mark_cut(axis, algorithm, beyond)
         if (of_algorithm["ok"] < of_algorithm["seeds"]).any():
             last = of_algorithm.iloc[-1]
-            notes.append(f"{look(algorithm).label}: {last['ok']} of {last['seeds']} seeds at the end")
+            notes.append(
+                f"{look(algorithm).label}: {last['ok']} of {last['seeds']} seeds at the end"
+            )
     visible = rows[rows["mean"] <= limit]
     lower = (visible["mean"] - visible["standard_error"].fillna(0)).clip(lower=visible["mean"] / 2)
     upper = visible["mean"] + visible["standard_error"].fillna(0)
-    axis.set_ylim(lower.min() / 1.2, min(limit, upper.max()) * 1.25)
+    axis.set_ylim(lower.min() / 1.2, min(limit, upper.max()) * (1.8 if notes else 1.25))
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
     if notes:
         axis.text(
-            0.98, 0.97, "\n".join(notes), transform=axis.transAxes, ha="right", va="top",
+            0.98, 0.93, "\n".join(notes), transform=axis.transAxes, ha="right", va="top",
             fontsize="x-small", bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none"},
         )  # fmt: skip
 
@@ -86,7 +95,7 @@ def _mark_cut(axis: Axes, algorithm: str, beyond: pd.DataFrame) -> None:
     )  # fmt: skip
 
 
-def _legend(axis: Axes) -> list[tuple[object, str]]:
+def _legend(axis: Axes) -> list[tuple[Artist, str]]:
     return list(zip(*axis.get_legend_handles_labels(), strict=True))
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from numba import njit
 
 # Sums may be reordered, which lets the compiler use vector instructions for them; NaN and
-# infinity keep their meaning, because the loops must notice a fit that diverges.
+# infinity keep their meaning, because the loops must notice a fit that diverges. For the same
+# reason a division by zero gives infinity (error_model="numpy") instead of an exception.
 REORDERED_SUMS = {"reassoc", "contract"}
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def invert_in_place(matrix):
     """Invert a symmetric positive definite K x K matrix through its Cholesky factor."""
     K = matrix.shape[0]
@@ -37,7 +38,7 @@ def invert_in_place(matrix):
             matrix[j, i] = total
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS)
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def infer_latent(row, t, mean, F, psi, deviation, C, Sigma, m):
     """Move the running mean to the t-th row; fill the deviation, C, Sigma and m of (4.23)."""
     K, D = F.shape
@@ -63,10 +64,7 @@ def infer_latent(row, t, mean, F, psi, deviation, C, Sigma, m):
             m[i] += Sigma[i, j] * projection
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def all_finite(m):
     """Whether the latent mean is finite. It is not as soon as any factor or noise is not."""
-    for value in m:
-        if not np.isfinite(value):
-            return False
-    return True
+    return np.isfinite(m).all()

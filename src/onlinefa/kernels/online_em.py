@@ -6,7 +6,7 @@ from numba import njit
 from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent, invert_in_place
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS)
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
     """Absorb the rows in place; return how many, fewer than given when the fit diverges.
 
@@ -39,7 +39,7 @@ def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
     return rows.shape[0]
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS)
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def maximise(A, inverse_H, d2, F, psi, smallest_noise):
     """F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), which is what (4.35) collapses to then."""
     K, D = F.shape

@@ -6,7 +6,7 @@ from numba import njit
 from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS)
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def absorb(rows, count, warm_up, learning_rate, mean, F, beta, psi):
     """Absorb the rows in place; return how many, fewer than given when the fit diverges.
 
@@ -29,13 +29,17 @@ def absorb(rows, count, warm_up, learning_rate, mean, F, beta, psi):
             for i in range(K):
                 for d in range(D):
                     F[i, d] += learning_rate * F_gradient[i, d]
+            smallest, largest = np.inf, 0.0
             for d in range(D):
                 beta[d] += learning_rate * beta_gradient[d]
                 psi[d] = np.exp(beta[d])
+                smallest, largest = min(smallest, psi[d]), max(largest, psi[d])
+            if not (smallest > 0 and largest < np.inf):
+                return n
     return rows.shape[0]
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS)
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def gradients(deviation, F, psi, Sigma, m, F_gradient, beta_gradient):
     """(4.24) and (4.26). Both need F (Sigma + m m'), which is formed row by row."""
     K, D = F.shape

@@ -1,0 +1,121 @@
+"""One metric at the largest number of samples: a line per setting, a column per algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from onlinefa.presentation import METRICS, in_order, look
+from onlinefa.results import atomic
+from onlinefa.summary import read_summary
+
+_SETTING = ["D", "K", "spectrum", "step"]
+
+
+def write_table(metric: str, summary: Path, outputs: Sequence[Path]) -> None:
+    """Write the table under each path, in the format of its suffix."""
+    rows = final_rows(read_summary(summary), metric)
+    render: dict[str, Callable[[pd.DataFrame, str], str]] = {
+        ".csv": lambda rows, _: rows.to_csv(index=False),
+        ".md": to_markdown,
+        ".tex": to_latex,
+    }
+    for path in outputs:
+        with atomic(path) as temporary:
+            temporary.write_text(render[path.suffix](rows, metric))
+
+
+def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The metric at the largest step, and whether a value is the best or as good as the best.
+
+    As good means within one standard error of the best one. An algorithm that has no value for
+    some seed is not called best: its mean leaves out the cases where it failed.
+    """
+    rows = summary[(summary["metric"] == metric) & (summary["step"] == summary["step"].max())]
+    rows = rows[
+        [*_SETTING, "algorithm", "mean", "standard_error", "ok", "seeds", "statuses"]
+    ].copy()
+    order = {name: i for i, name in enumerate(in_order(list(rows["algorithm"].unique())))}
+    width = rows["spectrum"].str.split("-").str[-1].astype(int)
+    rows = rows.assign(_width=width, _order=rows["algorithm"].map(order))
+    rows = rows.sort_values(["D", "K", "_width", "_order"]).drop(columns=["_width", "_order"])
+    rows["best"] = False
+    for _, group in rows[rows["ok"] == rows["seeds"]].groupby(_SETTING):
+        sign = -1 if METRICS[metric].higher_is_better else 1
+        score = sign * group["mean"]
+        winner = score.idxmin()
+        margin = group.loc[winner, "standard_error"]
+        limit = score[winner] + (0 if pd.isna(margin) else margin)
+        rows.loc[score.index[score <= limit], "best"] = True
+    return rows.reset_index(drop=True)
+
+
+def to_markdown(rows: pd.DataFrame, metric: str) -> str:
+    def cell(row: pd.Series) -> str:
+        text = _mean_and_error(row, " ± ")
+        return f"**{text}**" if row["best"] else text
+
+    header, body = _grid(rows, cell)
+    lines = ["| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *body]]
+    return "\n".join([_caption(rows, metric), "", *lines, ""])
+
+
+def to_latex(rows: pd.DataFrame, metric: str) -> str:
+    def cell(row: pd.Series) -> str:
+        if row["ok"] == 0:
+            return "--"
+        text = _mean_and_error(row, r" \pm ")
+        return rf"$\mathbf{{{text}}}$" if row["best"] else f"${text}$"
+
+    header, body = _grid(rows, cell)
+    lines = [" & ".join(line) + r" \\" for line in body]
+    caption = _caption(rows, metric).replace("||", r"$\|$").replace("_", r"\_")
+    return "\n".join(
+        [
+            r"\begin{table}", r"\centering", rf"\caption{{{caption}}}",
+            rf"\begin{{tabular}}{{rr{'r' * (len(header) - 2)}}}", r"\hline",
+            " & ".join(header) + r" \\", r"\hline", *lines, r"\hline",
+            r"\end{tabular}", r"\end{table}", "",
+        ]
+    )  # fmt: skip
+
+
+def _grid(
+    rows: pd.DataFrame, cell: Callable[[pd.Series], str]
+) -> tuple[list[str], list[list[str]]]:
+    """Header and lines of a table with a line per setting and a column per algorithm."""
+    algorithms = in_order(list(rows["algorithm"].unique()))
+    header = ["D", "K", "spectrum", *(look(name).label for name in algorithms)]
+    body = []
+    for (D, K, spectrum, _), group in rows.groupby(_SETTING, sort=False):
+        cells = {row["algorithm"]: cell(row) for _, row in group.iterrows()}
+        low, high = str(spectrum).split("-")
+        body.append(
+            [f"{D}", f"{K}", f"[{low}, {high}]", *(cells.get(name, "") for name in algorithms)]
+        )
+    return header, body
+
+
+def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
+    """As many digits as the standard error supports, one of its own beyond the first."""
+    if row["ok"] == 0:
+        return "–"
+    text = f"{row['mean']:.4g}" if pd.isna(row["standard_error"]) else _rounded(row, plus_minus)
+    return text if row["ok"] == row["seeds"] else f"{text} ({row['ok']}/{row['seeds']})"
+
+
+def _rounded(row: pd.Series, plus_minus: str) -> str:
+    error = row["standard_error"]
+    decimals = 4 if error == 0 else max(0, 1 - int(f"{error:e}".split("e")[1]))
+    return f"{row['mean']:.{decimals}f}{plus_minus}{error:.{decimals}f}"
+
+
+def _caption(rows: pd.DataFrame, metric: str) -> str:
+    better = "higher" if METRICS[metric].higher_is_better else "lower"
+    return (
+        f"{METRICS[metric].label} at T = {rows['step'].max():,}; mean and standard error over "
+        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is within one "
+        "standard error of it."
+    )

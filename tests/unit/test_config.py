@@ -1,0 +1,140 @@
+"""Configurations: what is refused, in which words, and which cells the rest stand for."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from onlinefa.cell import Bundle
+from onlinefa.config import ConfigError, validate
+from onlinefa.grid import bundles
+
+FOLDER = Path(__file__).parents[2] / "config"
+
+
+@pytest.fixture
+def default():
+    return yaml.safe_load((FOLDER / "config.yaml").read_text())
+
+
+def changed(values, key, value):
+    """A copy with one key, written a.b.c, set to another value."""
+    values = copy.deepcopy(values)
+    *path, last = key.split(".")
+    place = values
+    for part in path:
+        place = place.setdefault(part, {})
+    place[last] = value
+    return values
+
+
+MISTAKES = {
+    "unknown key": ("synthetic.sedes", 3, "unknown key; did you mean 'seeds'?"),
+    "unknown key at the top": ("synthetc", {}, "unknown key; did you mean 'synthetic'?"),
+    "unknown algorithm": (
+        "synthetic.algorithms",
+        ["online_emm"],
+        "unknown algorithm 'online_emm'; did you mean 'online_em'?",
+    ),
+    "K not below D": ("synthetic.K", [10, 100], "100 must be below every D, and D has 100"),
+    "spectrum": ("synthetic.spectrum", [[10, 1]], "[10, 1] must have its low below its high"),
+    "flat spectrum": ("synthetic.spectrum", [[5, 5]], "[5, 5] must have its low below its high"),
+    "empty grid": ("synthetic.D", [], "is empty, so there is nothing to run"),
+    "no seeds": ("synthetic.seeds", 0, "is empty, so there is nothing to run"),
+    "duplicate seeds": ("synthetic.seeds", [1, 2, 1], "has 1 more than once"),
+    "T not increasing": ("synthetic.T", [100, 50], "must be increasing, and 50 follows 100"),
+    "unknown setting": (
+        "settings.online_sga.learning_rat",
+        0.1,
+        "unknown setting; did you mean 'learning_rate'?",
+    ),
+    "setting of an unknown algorithm": ("settings.online_sag", {}, "did you mean 'online_sga'?"),
+    "impossible setting": (
+        "settings.online_sga.learning_rate",
+        -1.0,
+        "must be a float in the range",
+    ),
+    "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),
+    "negative seed": ("synthetic.seeds", [-1], "greater than or equal to 0, got -1"),
+}
+
+
+@pytest.mark.parametrize(("key", "value", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_with_file_and_key(default, tmp_path, key, value, message):
+    values = changed(default, key, value)
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(values))
+    with pytest.raises(ConfigError) as error:
+        validate(values, [str(FOLDER / "config.yaml"), str(file)])
+    (line,) = str(error.value).splitlines()
+    assert line.startswith(f"{file}: {key}")
+    assert message in line
+
+
+def test_all_mistakes_are_told_at_once(default):
+    values = changed(changed(default, "synthetic.T", [2, 1]), "synthetic.seeds", [3, 3])
+    with pytest.raises(ConfigError) as error:
+        validate(values)
+    assert len(str(error.value).splitlines()) == 2
+
+
+def test_a_value_of_the_command_line_is_not_blamed_on_a_file(default):
+    with pytest.raises(ConfigError, match=r"^--config: synthetic\.T: "):
+        validate(changed(default, "synthetic.T", [2, 1]), [str(FOLDER / "config.yaml")])
+
+
+def test_nothing_to_run_is_refused(default):
+    del default["synthetic"]
+    with pytest.raises(ConfigError, match="nothing to run"):
+        validate(default)
+
+
+def test_the_default_grid(default):
+    grid = bundles(validate(default))
+    # 5 algorithms x 2 D x 1 K x 3 spectra; 5 seeds, all in one job.
+    assert len(grid) == 30
+    assert sum(len(bundle.cells()) for bundle in grid) == 150
+    assert len({bundle.name for bundle in grid}) == 30
+
+
+def test_a_single_cell_spells_out_its_path(default):
+    grid = bundles(validate(changed(default, "seeds_per_job", 1)))
+    assert len(grid) == 150
+    assert "synthetic/algorithm~online_em/D~100/K~10/spectrum~1-100/seed~3" in {
+        bundle.name for bundle in grid
+    }
+
+
+def test_bundles_survive_the_command_line(default):
+    for bundle in bundles(validate(default)):
+        assert Bundle.from_json(bundle.to_json()) == bundle
+
+
+def digests(values):
+    grid = bundles(validate(values))
+    return {
+        (cell.experiment, json.dumps(dict(cell.axes)), cell.seed): cell.digest("code")
+        for bundle in grid
+        for cell in bundle.cells()
+    }
+
+
+def test_digests_do_not_depend_on_bundles(default):
+    assert digests(default) == digests(changed(default, "seeds_per_job", 2))
+
+
+def test_digests_change_for_whom_a_setting_concerns(default):
+    before, after = digests(default), digests(changed(default, "settings.online_sga.warm_up", 50))
+    differs = {key for key in before if before[key] != after[key]}
+    assert differs == {key for key in before if "online_sga" in key[1]}
+    assert len(differs) == 30
+
+
+def test_spelling_out_a_default_changes_nothing(default):
+    without = copy.deepcopy(default)
+    del without["settings"]
+    assert digests(default) == digests(without)

@@ -1,0 +1,74 @@
+"""The digest of source code: what it sees and what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from onlinefa import digest
+
+FILES = {
+    "a.py": "from onlinefa import b\nfrom onlinefa.c import value\n\ndef f():\n    return value\n",
+    "b.py": '"""Doc."""\nimport math\n',
+    "c.py": "def load():\n    import onlinefa.d\n\nvalue = 1\n",
+    "d.py": "other = 2\n",
+    "unrelated.py": "x = 1\n",
+    "typed.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onlinefa import d\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(digest, "_ROOT", tmp_path)
+    digest._read.cache_clear()
+    yield tmp_path
+    digest._read.cache_clear()
+
+
+def digest_after(package, file, text, module="onlinefa.a"):
+    before = digest.code_digest(module)
+    (package / file).write_text(text)
+    digest._read.cache_clear()
+    return digest.code_digest(module) != before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "changes"),
+    [
+        ("a.py", FILES["a.py"].replace("return value", "return value + 1"), True),
+        ("b.py", FILES["b.py"] + "y = 3\n", True),
+        ("d.py", "other = 3\n", True),  # imported by an import, inside a function
+        ("unrelated.py", "x = 2\n", False),
+        ("a.py", "# a comment\n" + FILES["a.py"], False),
+        ("a.py", FILES["a.py"].replace("return value", "return  (value)"), False),
+        ("b.py", FILES["b.py"].replace("Doc.", "Another."), False),
+    ],
+)
+def test_what_changes_the_digest(package, file, text, changes):
+    assert digest_after(package, file, text) is changes
+
+
+def test_imports_for_the_type_checker_do_not_count(package):
+    assert not digest_after(package, "d.py", "other = 3\n", module="onlinefa.typed")
+
+
+def test_an_algorithm_depends_on_its_kernel_and_on_no_other():
+    def reached(algorithm):
+        pending, seen = (
+            [f"onlinefa.estimators.{algorithm}", "onlinefa.experiments.synthetic"],
+            set(),
+        )
+        while pending:
+            module = pending.pop()
+            if module not in seen:
+                seen.add(module)
+                pending.extend(digest._read(module)[1])
+        return seen
+
+    assert "onlinefa.kernels.online_em" in reached("online_em")
+    assert "onlinefa.kernels.latent" in reached("online_em")
+    assert "onlinefa.kernels.online_sga" not in reached("online_em")
+    for module in reached("online_em"):
+        # Neither a figure nor the configuration decides what a fit gives.
+        assert not module.startswith(("onlinefa.figures", "onlinefa.tables", "onlinefa.config"))

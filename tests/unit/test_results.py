@@ -1,0 +1,124 @@
+"""Parquet files and the store: nothing half-written is taken for a result."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from onlinefa import experiments, results
+from onlinefa.cell import Bundle
+from onlinefa.experiments import Measurement
+from onlinefa.fitting import CellsFailed, fit_bundle
+from onlinefa.results import ResultError, Store
+
+AXES = {"algorithm": "diagonal", "D": 4, "K": 2, "spectrum": "1-10"}
+PARAMETERS = {
+    "dataset": "algorithm_3",
+    "root_seed": 0,
+    "spectrum": [1, 10],
+    "T": [5],
+    "settings": {},
+}
+BUNDLE = Bundle("synthetic", AXES, (0, 1, 2), PARAMETERS)
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """Counts fits; fitting seed 1 fails while `broken` is set."""
+    seeds = []
+
+    class Experiment:
+        broken = False
+
+        def run(self, cell):
+            if self.broken and cell.seed == 1:
+                raise RuntimeError("boom")
+            seeds.append(cell.seed)
+            yield Measurement(5, "relative_frobenius", 0.5 + cell.seed, "ok", "", 0.1)
+
+    experiment = Experiment()
+    experiment.seeds = seeds
+    monkeypatch.setattr(experiments, "load", lambda name: experiment.run)
+    return experiment
+
+
+def fit(bundle, tmp_path, code="code"):
+    output = results.bundle_path(bundle, tmp_path / "cells")
+    fit_bundle(bundle, code, Store(tmp_path / "store"), output)
+    return output
+
+
+def test_rows_have_the_schema_and_the_keys(fitted, tmp_path):
+    table = pq.read_table(fit(BUNDLE, tmp_path))
+    assert table.schema.names == results.SCHEMA.names
+    assert table.schema.metadata[b"onlinefa_schema"] == results.SCHEMA_VERSION.encode()
+    row = table.to_pylist()[1]
+    assert row["experiment"] == "synthetic"
+    assert (row["algorithm"], row["D"], row["K"], row["spectrum"]) == ("diagonal", 4, 2, "1-10")
+    assert (row["seed"], row["step"], row["value"], row["status"]) == (1, 5, 1.5, "ok")
+    assert row["peak_memory_mb"] > 1
+    assert row["host"]
+    assert "numpy" in row["versions"]
+
+
+def test_finished_cells_are_not_fitted_again_however_they_are_bundled(fitted, tmp_path):
+    fit(BUNDLE, tmp_path)
+    for seeds in [(0,), (1, 2), (0, 1, 2)]:
+        fit(Bundle("synthetic", AXES, seeds, PARAMETERS), tmp_path)
+    assert fitted.seeds == [0, 1, 2]
+    fit(Bundle("synthetic", AXES, (0, 1, 2, 3), PARAMETERS), tmp_path)
+    assert fitted.seeds == [0, 1, 2, 3]
+
+
+def test_going_back_to_an_earlier_setting_is_free(fitted, tmp_path):
+    other = Bundle("synthetic", AXES, (0, 1, 2), PARAMETERS | {"T": [7]})
+    first = pq.read_table(fit(BUNDLE, tmp_path))
+    fit(other, tmp_path)
+    assert pq.read_table(fit(BUNDLE, tmp_path)).equals(first)
+    assert fitted.seeds == [0, 1, 2] * 2
+
+
+def test_other_code_is_another_result(fitted, tmp_path):
+    fit(BUNDLE, tmp_path, code="code")
+    fit(BUNDLE, tmp_path, code="other code")
+    assert len(fitted.seeds) == 6
+
+
+def test_a_failing_cell_costs_no_other_its_result(fitted, tmp_path):
+    fitted.broken = True
+    with pytest.raises(CellsFailed, match=r"seeds \[1\] failed"):
+        fit(BUNDLE, tmp_path)
+    assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
+    fitted.broken = False
+    fit(BUNDLE, tmp_path)
+    assert fitted.seeds == [0, 2, 1]
+
+
+def test_a_damaged_entry_of_the_store_is_fitted_again(fitted, tmp_path):
+    fit(BUNDLE, tmp_path)
+    path = Store(tmp_path / "store").path(BUNDLE.cells()[1].digest("code"))
+    path.write_bytes(path.read_bytes()[:100])
+    fit(BUNDLE, tmp_path)
+    assert fitted.seeds == [0, 1, 2, 1]
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path):
+    with pytest.raises(KeyboardInterrupt), results.atomic(tmp_path / "x.parquet") as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_of_other_cells_are_refused(fitted, tmp_path):
+    path = fit(BUNDLE, tmp_path)
+    columns = ["seed", "value"]
+    assert results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns).num_rows == 3
+    with pytest.raises(ResultError, match="rows of other cells"):
+        results.read_bundle(BUNDLE, "other code", tmp_path / "cells", columns)
+    path.write_text("no Parquet")
+    with pytest.raises(ResultError, match=str(path)):
+        results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns)
+    pq.write_table(pa.table({"seed": [1]}), path)
+    with pytest.raises(ResultError, match="schema version none"):
+        results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns)
