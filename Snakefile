@@ -19,7 +19,9 @@ include: "workflow/rules/tables.smk"
 
 rule all:
     default_target: True
+    # Cells are asked for as well: Snakemake would not miss a deleted one behind a finished figure.
     input:
+        cells(),
         figures(),
         tables(),
 

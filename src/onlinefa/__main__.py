@@ -39,11 +39,10 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     figure.set_defaults(command=_figure)
 
-    table = commands.add_parser("table", help="write one metric's table from a summary")
-    table.add_argument("metric")
-    table.add_argument("--summary", required=True, type=Path)
-    table.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
-    table.set_defaults(command=_table)
+    tables = commands.add_parser("tables", help="write tables of a summary's metrics")
+    tables.add_argument("--summary", required=True, type=Path)
+    tables.add_argument("--output", required=True, type=Path, nargs="+", help="METRIC.FORMAT")
+    tables.set_defaults(command=_tables)
     return parser
 
 
@@ -91,10 +90,10 @@ def _figure(options: argparse.Namespace) -> int:
     return 0
 
 
-def _table(options: argparse.Namespace) -> int:
-    from onlinefa.tables.final import write_table
+def _tables(options: argparse.Namespace) -> int:
+    from onlinefa.tables.final import write_tables
 
-    write_table(options.metric, options.summary, options.output)
+    write_tables(options.summary, options.output)
     return 0
 
 

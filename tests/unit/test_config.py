@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from onlinefa.cell import Bundle
-from onlinefa.config import ConfigError, validate
+from onlinefa.config import Config, ConfigError, Synthetic, validate
 from onlinefa.grid import bundles
 
 FOLDER = Path(__file__).parents[2] / "config"
@@ -138,3 +138,15 @@ def test_spelling_out_a_default_changes_nothing(default):
     without = copy.deepcopy(default)
     del without["settings"]
     assert digests(default) == digests(without)
+
+
+def documented(model, prefix=""):
+    for name, field in model.model_fields.items():
+        yield f"| `{prefix}{name}` | {field.description} |"
+
+
+def test_every_key_is_documented():
+    text = (FOLDER / "README.md").read_text()
+    rows = [*documented(Config), *documented(Synthetic, "synthetic.")]
+    assert [row for row in rows if row not in text] == []
+    assert text.count("\n| `") == len(rows)

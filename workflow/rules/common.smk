@@ -1,8 +1,12 @@
 # What all rules share: the checked configuration and the list of jobs.
 
+import shlex
 import sys
+from pathlib import Path
+
 from snakemake.exceptions import WorkflowError
 
+import onlinefa
 from onlinefa.config import ConfigError, validate
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES, FORMATS as FIGURE_FORMATS
@@ -20,6 +24,9 @@ try:
 except ConfigError as error:
     sys.exit(str(error))
 
+# Jobs import the source that planned them, in a conda environment too, where it is not installed.
+shell.prefix(f"export PYTHONPATH={shlex.quote(str(Path(onlinefa.__file__).parents[1]))}; ")
+
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
 
@@ -36,12 +43,12 @@ def bundle_of(wildcards):
     return BUNDLES[wildcards.bundle]
 
 
-def cells_of(wildcards):
-    """Everything fitted for one experiment, for the `input` of its summary."""
+def cells(experiment=None):
+    """Everything that is fitted, or what is fitted for one experiment."""
     return [
         f"results/cells/{name}.parquet"
         for name, bundle in BUNDLES.items()
-        if bundle.experiment == wildcards.experiment
+        if experiment in (None, bundle.experiment)
     ]
 
 

@@ -3,7 +3,7 @@
 
 rule summarise:
     input:
-        cells_of,
+        lambda wildcards: cells(wildcards.experiment),
     output:
         "results/summary/{experiment}.parquet",
     log:

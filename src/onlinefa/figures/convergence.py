@@ -39,8 +39,8 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
     figure.supylabel(METRICS[metric].label, fontsize="medium")
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=min(5, len(handles)),
-        title=f"mean and standard error over {seeds} seeds",
+        list(handles.values()), list(handles), title=f"mean and standard error over {seeds} seeds",
+        loc="outside lower center", ncols=min(5, len(handles)),
     )  # fmt: skip
     return figure
 

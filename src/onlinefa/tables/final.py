@@ -14,9 +14,9 @@ from onlinefa.summary import read_summary
 _SETTING = ["D", "K", "spectrum", "step"]
 
 
-def write_table(metric: str, summary: Path, outputs: Sequence[Path]) -> None:
-    """Write the table under each path, in the format of its suffix."""
-    rows = final_rows(read_summary(summary), metric)
+def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
+    """Write a table under each path: the metric of its name, in the format of its suffix."""
+    summarised = read_summary(summary)
     render: dict[str, Callable[[pd.DataFrame, str], str]] = {
         ".csv": lambda rows, _: rows.to_csv(index=False),
         ".md": to_markdown,
@@ -24,7 +24,7 @@ def write_table(metric: str, summary: Path, outputs: Sequence[Path]) -> None:
     }
     for path in outputs:
         with atomic(path) as temporary:
-            temporary.write_text(render[path.suffix](rows, metric))
+            temporary.write_text(render[path.suffix](final_rows(summarised, path.stem), path.stem))
 
 
 def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -108,6 +108,8 @@ def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
 
 def _rounded(row: pd.Series, plus_minus: str) -> str:
     error = row["standard_error"]
+    if abs(row["mean"]) >= 1e5:
+        return f"{row['mean']:.1e}{plus_minus}{error:.1e}"
     decimals = 4 if error == 0 else max(0, 1 - int(f"{error:e}".split("e")[1]))
     return f"{row['mean']:.{decimals}f}{plus_minus}{error:.{decimals}f}"
 

@@ -1,0 +1,39 @@
+# make run: set up and run the default benchmark.   make test: set up and run all tests.
+# make lint: check style and types.                 make clean: remove results, not the environment.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+# Rules of the workflow call `python`: it must be the one of the environment.
+export PATH := $(BIN):$(PATH)
+
+.PHONY: run test lint clean
+
+run: $(VENV)/installed
+	snakemake --profile profiles/local
+	@echo
+	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
+
+test: $(VENV)/installed-dev
+	pytest --numprocesses 2 --dist loadfile
+
+lint: $(VENV)/installed-dev
+	ruff check .
+	ruff format --check .
+	mypy
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+
+clean:
+	rm -rf results .snakemake
+
+# A stamp, so that nothing is installed twice.
+$(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	python -m pip install --quiet --editable . --constraint constraints.txt
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	touch $@

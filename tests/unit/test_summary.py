@@ -1,0 +1,161 @@
+"""Summary, tables and figures, from rows made by hand with means that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onlinefa import estimators
+from onlinefa.figures import FIGURES
+from onlinefa.figures.convergence import draw_convergence
+from onlinefa.metrics import NAMES
+from onlinefa.presentation import METRICS, in_order, look
+from onlinefa.stats import standard_error
+from onlinefa.summary import summarise
+from onlinefa.tables.final import final_rows, to_latex, to_markdown
+
+
+def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectrum="1-10"):
+    """One row per seed; a value of None is a diverged fit."""
+    return pd.DataFrame(
+        {
+            "experiment": "synthetic", "dataset": "algorithm_3", "algorithm": algorithm, "D": D,
+            "K": 2, "spectrum": spectrum, "seed": range(len(values)), "step": step,
+            "metric": metric, "value": pd.Series(values, dtype=float),
+            "status": ["diverged" if value is None else "ok" for value in values], "seconds": 1.0,
+        }
+    )  # fmt: skip
+
+
+def summary_of(*frames):
+    return summarise(pd.concat(frames, ignore_index=True))
+
+
+def test_standard_error_by_hand():
+    # Values 1, 2, 3: standard deviation (ddof 1) is 1, over the root of 3.
+    assert standard_error(pd.Series([1.0, 2.0, 3.0])) == pytest.approx(1 / np.sqrt(3))
+    assert np.isnan(standard_error(pd.Series([1.0])))
+
+
+def test_summary_by_hand():
+    (row,) = summary_of(rows("online_em", [1, 2, 3])).to_dict("records")
+    assert row["mean"] == 2
+    assert row["standard_error"] == pytest.approx(1 / np.sqrt(3))
+    assert (row["ok"], row["seeds"], row["statuses"]) == (3, 3, "")
+
+
+def test_a_diverged_seed_is_counted_and_named_not_dropped():
+    (row,) = summary_of(rows("online_sga", [1, None, 3])).to_dict("records")
+    assert (row["mean"], row["ok"], row["seeds"]) == (2, 2, 3)
+    assert row["statuses"] == "1 diverged"
+
+
+def test_groups_are_kept_apart():
+    summary = summary_of(
+        rows("online_em", [1, 1]), rows("online_em", [2, 2], step=200),
+        rows("online_em", [3, 3], D=20), rows("diagonal", [4, 4]),
+    )  # fmt: skip
+    assert sorted(summary["mean"]) == [1, 2, 3, 4]
+    assert (summary["seeds"] == 2).all()
+
+
+def test_best_and_as_good_as_the_best():
+    summary = summary_of(
+        rows("batch_ml", [0.9, 1.0, 1.1]),  # mean 1, standard error 0.058
+        rows("batch_svd", [1.04, 1.05, 1.06]),  # within it
+        rows("online_em", [1.2, 1.2, 1.2]),  # not within it
+        rows("online_sga", [0.5, None, 0.5]),  # better, where it does not fail
+    )
+    table = final_rows(summary, "relative_frobenius")
+    assert set(table[table["best"]]["algorithm"]) == {"batch_ml", "batch_svd"}
+    markdown = to_markdown(table, "relative_frobenius")
+    assert "**1.000 ± 0.058**" in markdown
+    assert "1.2000 ± 0.0000" in markdown
+    assert "(2/3)" in markdown
+    latex = to_latex(table, "relative_frobenius")
+    assert r"$\mathbf{1.000 \pm 0.058}$" in latex
+    assert latex.count("&") == 2 * 6  # a header and one line, seven columns
+
+
+def test_enormous_values_stay_short():
+    table = final_rows(summary_of(rows("online_sga", [1e13, 3e13])), "relative_frobenius")
+    assert "2.0e+13 ± 1.0e+13" in to_markdown(table, "relative_frobenius")
+
+
+def test_higher_is_better_for_a_likelihood():
+    name = "held_out_log_likelihood"
+    summary = summary_of(
+        rows("batch_ml", [-5, -5.1], metric=name), rows("diagonal", [-9, -9.1], metric=name)
+    )
+    table = final_rows(summary, name)
+    assert list(table[table["best"]]["algorithm"]) == ["batch_ml"]
+
+
+def test_only_the_largest_sample_size_is_in_the_table():
+    summary = summary_of(rows("diagonal", [1, 1]), rows("diagonal", [2, 2], step=200))
+    assert list(final_rows(summary, "relative_frobenius")["mean"]) == [2]
+
+
+def test_an_algorithm_without_any_value_has_a_dash():
+    summary = summary_of(rows("online_sga", [None, None]), rows("diagonal", [1, 2]))
+    assert "| –" in to_markdown(final_rows(summary, "relative_frobenius"), "relative_frobenius")
+
+
+def many_panels():
+    frames = [
+        rows(algorithm, np.array([1.0, 1.2]) * level / np.sqrt(T), T, D=D, spectrum=spectrum)
+        for T in (100, 1000)
+        for D in (10, 100)
+        for spectrum in ("1-10", "1-100", "1-10000")
+        for algorithm, level in [("batch_svd", 1), ("online_em", 2), ("diagonal", 3)]
+    ]
+    frames += [
+        rows("online_sga", np.array([1.0, 1.1]) * (1e9 if spectrum == "1-10000" else 0.5), T, D=D,
+             spectrum=spectrum)
+        for T in (100, 1000) for D in (10, 100) for spectrum in ("1-10", "1-100", "1-10000")
+    ]  # fmt: skip
+    return summary_of(*frames)
+
+
+def test_a_figure_has_a_panel_per_spectrum_and_dimension():
+    figure = draw_convergence(many_panels(), "relative_frobenius")
+    panels = figure.axes
+    assert len(panels) == 6
+    titles = [panel.get_title() for panel in panels]
+    assert "D = 10, " in titles[0] and "U(1, 10)" in titles[0]
+    assert "D = 100, " in titles[5] and "U(1, 10,000)" in titles[5]
+    for panel in panels:
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+        assert len(panel.get_legend_handles_labels()[1]) == 4
+
+
+def test_a_swamping_algorithm_is_cut_off_and_the_panel_says_so():
+    figure = draw_convergence(many_panels(), "relative_frobenius")
+    for panel in figure.axes:
+        notes = " ".join(text.get_text() for text in panel.texts)
+        if "10,000" in panel.get_title():
+            assert "online SGA: off the scale, up to 1" in notes
+            assert panel.get_ylim()[1] < 1e3
+        else:
+            assert notes == ""
+            assert panel.get_ylim()[1] > 0.5
+
+
+def test_a_missing_seed_is_said_in_the_panel():
+    figure = draw_convergence(
+        summary_of(rows("online_sga", [1, None]), rows("diagonal", [1, 2])), "relative_frobenius"
+    )
+    assert "online SGA: 1 of 2 seeds" in figure.axes[0].texts[0].get_text()
+
+
+def test_every_algorithm_has_its_own_look():
+    looks = [look(name) for name in estimators.names()]
+    assert len({(each.colour, each.marker) for each in looks}) == len(looks)
+    assert look("not_there_yet") == look("not_there_yet")
+    assert in_order(["zebra", "diagonal", "batch_svd"]) == ["batch_svd", "diagonal", "zebra"]
+
+
+def test_every_metric_has_a_label():
+    assert set(METRICS) == set(NAMES)
+    assert set(FIGURES.values()) == {"synthetic"}

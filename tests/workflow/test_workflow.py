@@ -1,0 +1,195 @@
+"""The workflow as a user runs it: real Snakemake, real fits, on a small grid."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = {
+    "seeds_per_job": 1,
+    "synthetic": {
+        "algorithms": ["online_em", "online_sga", "diagonal"],
+        "D": [12],
+        "K": [2],
+        "spectrum": [[1, 10], [1, 100]],
+        "T": [20, 150],
+        "seeds": 2,
+    },
+}
+CELLS = 3 * 1 * 1 * 2 * 2  # algorithms x D x K x spectra x seeds
+AFTER_FITS = {"summarise": 1, "figure": 2, "tables": 1, "all": 1}
+
+
+def snakemake(directory, *arguments, source=ROOT / "src"):
+    """Run Snakemake in a directory, with the virtual environment's programs first on the path."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(source),
+        "OMP_NUM_THREADS": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile",
+         "--directory", directory, "--cores", "2", *arguments],
+        capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+
+
+def with_config(directory, **changes):
+    """Write the small grid, with some of its synthetic section changed; return the arguments."""
+    config = SMALL | {
+        key: changes.pop(key) for key in ("seeds_per_job", "settings") if key in changes
+    }
+    config["synthetic"] = SMALL["synthetic"] | changes
+    file = Path(directory, "small.yaml")
+    file.write_text(yaml.safe_dump(config))
+    return ("--configfile", str(file))
+
+
+def planned(run):
+    """Jobs per rule, and the cell files, that a dry run would make."""
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = run.stdout + run.stderr
+    if "Nothing to be done" in text:
+        return {}, set()
+    stats = text[text.index("Job stats:") :]
+    jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.M)}
+    jobs.pop("total")
+    cells = set(re.findall(r"^    output: results/cells/(\S+)\.parquet", text, re.M))
+    return jobs, cells
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("finished")
+    run = snakemake(directory, *with_config(directory))
+    assert run.returncode == 0, run.stdout + run.stderr
+    return directory
+
+
+@pytest.fixture
+def finished(finished_run, tmp_path):
+    """A finished run of one's own."""
+    return Path(shutil.copytree(finished_run, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fits"),
+    [((), 30), (("--configfile", str(ROOT / "config" / "thesis.yaml")), 150)],
+    ids=["default", "thesis"],
+)
+def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
+    # 5 algorithms x 2 D x 3 spectra, times the jobs that the seeds take: 1 of 5, or 5 of 2.
+    jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
+    assert jobs == {"fit": fits, **AFTER_FITS}
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_run_makes_everything_and_a_second_one_nothing(finished):
+    results = finished / "results"
+    assert len(list(results.glob("cells/**/*.parquet"))) == CELLS
+    assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
+    assert len(list(results.glob("tables/synthetic/*"))) == 27
+    summary = pq.read_table(results / "summary" / "synthetic.parquet").to_pandas()
+    assert len(summary) == 3 * 2 * 2 * 9  # algorithms x spectra x sample sizes x metrics
+    assert (summary["seeds"] == 2).all()
+    assert planned(snakemake(finished, "-n", *with_config(finished))) == ({}, set())
+
+
+def test_a_path_spells_out_its_cell(finished):
+    path = "results/cells/synthetic/algorithm~online_em/D~12/K~2/spectrum~1-100/seed~1.parquet"
+    rows = pq.ParquetFile(finished / path).read().to_pylist()
+    assert {
+        (row["algorithm"], row["D"], row["K"], row["spectrum"], row["seed"]) for row in rows
+    } == {("online_em", 12, 2, "1-100", 1)}
+    assert {row["step"] for row in rows} == {20, 150}
+
+
+def test_a_third_seed_plans_only_its_own_cells(finished):
+    jobs, cells = planned(snakemake(finished, "-n", *with_config(finished, seeds=3)))
+    assert jobs == {"fit": 6, **AFTER_FITS}
+    assert all(cell.endswith("/seed~2") for cell in cells)
+    assert len(cells) == 6
+
+
+def test_a_changed_rate_plans_only_its_algorithm(finished):
+    changed = with_config(finished, settings={"online_sga": {"learning_rate": 0.01}})
+    jobs, cells = planned(snakemake(finished, "-n", *changed))
+    assert jobs == {"fit": 4, **AFTER_FITS}
+    assert all("algorithm~online_sga" in cell for cell in cells)
+
+
+def test_a_deleted_cell_plans_only_itself(finished):
+    name = "synthetic/algorithm~diagonal/D~12/K~2/spectrum~1-10/seed~0"
+    (finished / "results" / "cells" / f"{name}.parquet").unlink()
+    jobs, cells = planned(snakemake(finished, "-n", *with_config(finished)))
+    assert jobs == {"fit": 1, **AFTER_FITS}
+    assert cells == {name}
+
+
+def test_other_bundles_refit_nothing(finished):
+    store = finished / "results" / "store"
+    before = {path: path.stat().st_mtime_ns for path in store.glob("**/*.parquet")}
+    assert len(before) == CELLS
+    run = snakemake(finished, *with_config(finished, seeds_per_job=2))
+    assert run.returncode == 0, run.stderr
+    assert {path: path.stat().st_mtime_ns for path in store.glob("**/*.parquet")} == before
+    name = "algorithm~diagonal/D~12/K~2/spectrum~1-10/seeds~0-1.parquet"
+    rows = pq.ParquetFile(finished / "results" / "cells" / "synthetic" / name).read()
+    assert set(rows["seed"].to_pylist()) == {0, 1}
+
+
+EDITS = {
+    "a comment": ("estimators/online_em.py", "# what a name\n", {}),
+    "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 4, **AFTER_FITS}),
+    "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 4, **AFTER_FITS}),
+    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure": 1, "all": 1}),
+    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables": 1, "all": 1}),
+    "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
+}
+
+
+@pytest.mark.parametrize(("file", "line", "expected"), EDITS.values(), ids=EDITS)
+def test_an_edit_plans_what_depends_on_it(finished, tmp_path, file, line, expected):
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
+    edited = source / "onlinefa" / file
+    edited.write_text(edited.read_text() + line)
+    jobs, _ = planned(snakemake(finished, "-n", *with_config(finished), source=source))
+    assert jobs == expected
+
+
+def test_a_bad_config_stops_before_any_job(tmp_path):
+    arguments = with_config(tmp_path, algorithms=["online_emm"], T=[50, 20])
+    run = snakemake(tmp_path, *arguments)
+    assert run.returncode == 1
+    complaints = [line for line in run.stderr.splitlines() if "synthetic." in line]
+    assert len(complaints) == 2
+    assert complaints[0].endswith(
+        "small.yaml: synthetic.algorithms: unknown algorithm 'online_emm'; did you mean"
+        " 'online_em'? (allowed: batch_ml, batch_svd, diagonal, online_em, online_sga)"
+    )
+    assert "Traceback" not in run.stdout + run.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
+    arguments = with_config(
+        tmp_path, algorithms=["online_sga", "diagonal"], spectrum=[[1, 10000]],
+        settings={"online_sga": {"learning_rate": 1e9}},
+    )  # fmt: skip
+    run = snakemake(tmp_path, *arguments)
+    assert run.returncode == 0, run.stdout + run.stderr
+    table = (tmp_path / "results" / "tables" / "synthetic" / "relative_frobenius.md").read_text()
+    assert "| – |" in table
+    summary = pq.read_table(tmp_path / "results" / "summary" / "synthetic.parquet").to_pandas()
+    diverged = summary[(summary["algorithm"] == "online_sga") & (summary["step"] == 150)]
+    assert (diverged["statuses"] == "2 diverged").all()
