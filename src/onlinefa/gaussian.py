@@ -241,9 +241,9 @@ def covariance_wasserstein_quadrature(
     With p = psi1 psi2, tr((S1 S2)^1/2) - sum(p^1/2) is 1/pi times the integral over s > 0 of
     log(det(s^2 + S1 S2) / det(s^2 + diag(p))). The first determinant is that of the block matrix
     [[s, S1], [-S2, s]], a low-rank change of [[s, psi1], [-psi2, s]], so that the ratio is
-    det(I + M) for the small matrix M of `_log_determinant_ratio`. In log s the integrand is analytic in
-    a strip of half-width pi/2 and decays exponentially on both sides: the error of the trapezoid
-    rule is about exp(-pi^2 / step).
+    det(I + M) for the small matrix M of `_log_determinant_ratio`. In log s the integrand is
+    analytic in a strip of half-width pi/2 and decays exponentially on both sides: the error of
+    the trapezoid rule is about exp(-pi^2 / step).
     """
     variances = np.sum(one.variances) + np.sum(two.variances)
     total = np.sqrt(np.sum(one.variances) * np.sum(two.variances))
