@@ -25,7 +25,6 @@ def __getattr__(name: str) -> Any:
     from onlinefa import estimators
 
     for algorithm in estimators.names():
-        estimator = estimators.load(algorithm)
-        if estimator.__name__ == name:
-            return estimator
+        if estimators.class_name(algorithm) == name:
+            return estimators.load(algorithm)
     raise AttributeError(f"module 'onlinefa' has no attribute {name!r}")

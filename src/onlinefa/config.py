@@ -120,7 +120,9 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
         ]
         raise ConfigError("\n".join(lines))
     if config.synthetic is None:
-        raise ConfigError("config: no experiment is configured, so there is nothing to run")
+        raise ConfigError(
+            f"{_source(('synthetic',), values, files)}: synthetic: is missing, so there is nothing to run"
+        )
     return config
 
 
@@ -141,7 +143,7 @@ def _wrong_settings(settings: dict[str, dict[str, Any]]) -> Iterator[tuple[Place
         for name, value in values.items():
             if name not in defaults:
                 yield ("settings", algorithm, name), f"unknown setting{_nearest(name, defaults)}"
-            elif value != defaults[name]:
+            elif (value, type(value)) != (defaults[name], type(defaults[name])):
                 yield from _wrong_value(algorithm, name, value)
 
 

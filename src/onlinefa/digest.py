@@ -1,7 +1,8 @@
-"""A digest of the source code that a result depends on.
+"""A digest of the code that a result depends on.
 
 Snakemake does not see edits in imported modules. This digest does: it covers a module and whatever
-of this package it imports, directly or not, and ignores comments, formatting and docstrings.
+of this package it imports, directly or not, and the versions of the libraries that compute. It
+ignores comments, formatting and docstrings.
 """
 
 from __future__ import annotations
@@ -9,30 +10,41 @@ from __future__ import annotations
 import ast
 import hashlib
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 _PACKAGE = "onlinefa"
 _ROOT = Path(__file__).parent
+_LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 
 
 def code_digest(*modules: str) -> str:
-    """Digest of the modules and of all they import from this package."""
+    """Digest of the modules, of all they import from this package, and of library versions."""
+    sources = [f"{module}:{_read(module)[0]}" for module in reached(*modules)]
+    return hashlib.sha256("\n".join([*sources, *_versions()]).encode()).hexdigest()[:32]
+
+
+def reached(*modules: str) -> list[str]:
+    """The modules and all that they import from this package."""
     pending, seen = list(modules), set[str]()
     while pending:
         module = pending.pop()
         if module not in seen:
             seen.add(module)
             pending.extend(_read(module)[1])
-    texts = "".join(f"{module}:{_read(module)[0]};" for module in sorted(seen))
-    return hashlib.sha256(texts.encode()).hexdigest()[:32]
+    return sorted(seen)
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    return tuple(f"{library}=={version(library)}" for library in _LIBRARIES)
 
 
 @cache
 def _read(module: str) -> tuple[str, tuple[str, ...]]:
-    """Digest of a module's own code, and the modules of this package that it imports."""
+    """A module's code without what has no effect, and the modules of this package it imports."""
     tree = _WhatRuns().visit(ast.parse(_path(module).read_text()))
-    imports = sorted(set(_imports(tree)))
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(imports)
+    return ast.unparse(tree), tuple(_imports(tree))
 
 
 class _WhatRuns(ast.NodeTransformer):
@@ -52,7 +64,9 @@ def _imports(tree: ast.Module) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             candidates += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise ValueError("a relative import would be missing in the digest: write it out")
             candidates.append(node.module)
             candidates += [f"{node.module}.{alias.name}" for alias in node.names]
     return [name for name in candidates if name.startswith(f"{_PACKAGE}.") and _path(name).exists()]

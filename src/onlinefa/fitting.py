@@ -9,7 +9,7 @@ from time import perf_counter
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from onlinefa import experiments, results
+from onlinefa import estimators, experiments, results
 from onlinefa.cell import Bundle, Cell
 from onlinefa.provenance import Provenance
 
@@ -44,11 +44,14 @@ def fit_bundle(bundle: Bundle, code: str, store: results.Store, output: Path) ->
 
 def _fit(cell: Cell, digest: str) -> pa.Table:
     log.info("seed %d: fitting %s", cell.seed, dict(cell.axes))
+    # Loaded first: threads of a library that is imported later would not be limited.
+    run = experiments.load(cell.experiment)
+    estimators.load(cell.algorithm)
     start = perf_counter()
     provenance = Provenance()
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
     with threadpool_limits(1):
-        measurements = list(experiments.load(cell.experiment)(cell))
+        measurements = list(run(cell))
     table = results.table_of(cell, digest, measurements, provenance)
     log.info("seed %d: done in %.1f s", cell.seed, perf_counter() - start)
     return table

@@ -24,6 +24,14 @@ _DENSE_IS_POSSIBLE = 3000
 _NEARLY_THE_SAME = 1e-7
 
 
+class NotFinite(ValueError):
+    """A parameter of a distribution is NaN or infinite."""
+
+
+class NoDensity(ValueError):
+    """A distribution without noise in some column has no density."""
+
+
 @dataclass(frozen=True, eq=False)
 class LowRankGaussian:
     """The distribution N(mean, factors @ factors.T + diag(noise)).
@@ -54,7 +62,7 @@ class LowRankGaussian:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
             if not np.isfinite(value).all():
-                raise ValueError(f"{name} has NaN or infinite entries")
+                raise NotFinite(f"{name} has NaN or infinite entries")
         D = self.mean.size
         if self.mean.ndim != 1 or self.factors.ndim != 2:
             raise ValueError("mean must have one dimension and factors two")
@@ -108,7 +116,7 @@ class LowRankGaussian:
         """
         if (self.noise <= 0).any():
             column = int(np.argmin(self.noise))
-            raise ValueError(f"noise is zero in column {column}: the distribution has no density")
+            raise NoDensity(f"noise is zero in column {column}: the distribution has no density")
         U, s, _ = np.linalg.svd(self.factors / np.sqrt(self.noise)[:, None], full_matrices=False)
         return U, s
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import Array, LowRankGaussian, NoDensity
 
 Measure = Callable[[LowRankGaussian, LowRankGaussian, Array], float]
 
@@ -30,25 +30,27 @@ NAMES = (*_MEASURES, "wasserstein2_per_dimension")
 
 def compare(
     truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
-) -> dict[str, float | None]:
-    """Every measure by name; None where one is not defined, as a density without noise is not."""
+) -> dict[str, float | str]:
+    """Every measure by name: its value, or why it has none."""
     values = {
         name: _value(measure, truth, estimate, held_out) for name, measure in _MEASURES.items()
     }
     distance = values["wasserstein2"]
-    values["wasserstein2_per_dimension"] = None if distance is None else distance / truth.dimension
+    values["wasserstein2_per_dimension"] = (
+        distance if isinstance(distance, str) else distance / truth.dimension
+    )
     return values
 
 
 def _value(
     measure: Measure, truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
-) -> float | None:
+) -> float | str:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             value = measure(truth, estimate, held_out)
-    except (ValueError, np.linalg.LinAlgError):
-        return None
-    return value if np.isfinite(value) else None
+    except (NoDensity, np.linalg.LinAlgError) as error:
+        return str(error)
+    return value if np.isfinite(value) else f"the value is {value}"
 
 
 def _largest_angle(truth: LowRankGaussian, estimate: LowRankGaussian) -> float:

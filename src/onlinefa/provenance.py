@@ -14,27 +14,24 @@ _PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba")
 
 
 class Provenance:
-    """Facts about this process, and the peak of its memory since this value was made."""
+    """Facts about this process when this value was made, and the peak of its memory since then."""
 
     def __init__(self, device: str = "cpu") -> None:
-        self.device = device
-        _reset_peak_memory()
-
-    def before(self) -> dict[str, str]:
-        """What is known before a cell is fitted."""
-        return {
+        self.facts = {
             "commit": _commit(),
             "versions": _versions(),
-            "device": self.device,
+            "device": device,
             "host": platform.node(),
         }
+        _reset_peak_memory()
 
     def peak_memory_mb(self) -> float:
         try:
             status = Path("/proc/self/status").read_text()
             return int(status.split("VmHWM:")[1].split()[0]) / 1024
         except (OSError, IndexError):  # not Linux: the peak since the process started
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            return peak / 1024**2 if platform.system() == "Darwin" else peak / 1024
 
 
 def _reset_peak_memory() -> None:

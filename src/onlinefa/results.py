@@ -64,7 +64,7 @@ def table_of(
         "seed": cell.seed,
         "digest": digest,
         **cell.axes,
-        **provenance.before(),
+        **provenance.facts,
     }
     rows = [same | vars(measurement) for measurement in measurements]
     peak = provenance.peak_memory_mb()

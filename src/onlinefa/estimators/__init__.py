@@ -29,19 +29,10 @@ def names() -> list[str]:
 
 def load(name: str) -> type[FactorEstimator]:
     """The estimator class of an algorithm."""
-    from onlinefa.estimators.base import FactorEstimator
-
-    module = import_module(f"{__name__}.{name}")
-    defined = [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value)
-        and issubclass(value, FactorEstimator)
-        and value.__module__ == module.__name__
-    ]
-    if len(defined) != 1:
-        raise TypeError(f"{module.__file__} must define one estimator, it defines {len(defined)}")
-    return defined[0]
+    estimator: type[FactorEstimator] = getattr(
+        import_module(f"{__name__}.{name}"), class_name(name)
+    )
+    return estimator
 
 
 def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimator:
@@ -58,16 +49,30 @@ def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimato
 @cache
 def default_settings(name: str) -> dict[str, Any]:
     """An algorithm's own settings and their defaults, read from its file without importing it."""
-    tree = ast.parse(Path(__path__[0], f"{name}.py").read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-                    return {
-                        argument.arg: ast.literal_eval(default) if default else None
-                        for argument, default in zip(
-                            method.args.kwonlyargs, method.args.kw_defaults, strict=True
-                        )
-                        if argument.arg not in _OFFERED
-                    }
+    for method in _definition(name).body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+            arguments, defaults = method.args.kwonlyargs, method.args.kw_defaults
+            return {
+                argument.arg: ast.literal_eval(default) if default else None
+                for argument, default in zip(arguments, defaults, strict=True)
+                if argument.arg not in _OFFERED
+            }
     return {}
+
+
+def class_name(name: str) -> str:
+    """The name of an algorithm's class, read from its file without importing it."""
+    return _definition(name).name
+
+
+@cache
+def _definition(name: str) -> ast.ClassDef:
+    path = Path(__path__[0], f"{name}.py")
+    public = [
+        node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    if len(public) != 1:
+        raise TypeError(f"{path} must define one public class, it defines {len(public)}")
+    return public[0]

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 
 
 class FitDiverged(ArithmeticError):
@@ -125,7 +125,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         if not self._last_estimate:
             try:
                 self._last_estimate.append(self._state.estimate())
-            except (ValueError, np.linalg.LinAlgError) as error:
+            except (NotFinite, np.linalg.LinAlgError) as error:
                 raise FitDiverged(
                     f"{type(self).__name__} has no finite estimate after "
                     f"{self._state.count} observations: {error}"

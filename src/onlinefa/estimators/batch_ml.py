@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from onlinefa.estimators.base import FactorEstimator
@@ -96,6 +98,8 @@ def maximum_likelihood(
         options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0,
                  "gtol": tolerance, "maxcor": 30},
     )  # fmt: skip
+    if not result.success:
+        warnings.warn(f"maximum likelihood: {result.message}", ConvergenceWarning, stacklevel=2)
     best = _profile(correlation, K, result.x)[2] * scale[:, None]
     factors[varies, : best.shape[1]] = best  # fewer than K where hardly a column varies
     noise[varies] = np.exp(result.x) * scale**2

@@ -66,5 +66,5 @@ def infer_latent(row, t, mean, F, psi, deviation, C, Sigma, m):
 
 @njit(cache=True, error_model="numpy")
 def all_finite(m):
-    """Whether the latent mean is finite. It is not as soon as any factor or noise is not."""
+    """Whether the latent mean is finite: it is not after a factor or a deviation that is not."""
     return np.isfinite(m).all()
