@@ -55,7 +55,8 @@ def _fit(options: argparse.Namespace) -> int:
     bundle = Bundle.from_json(options.bundle)
     if code_of(bundle) != options.code:
         print(
-            "the source has changed since this job was planned: run snakemake again",
+            "the source or the libraries are not those that this job was planned with: "
+            "run snakemake again, in one environment",
             file=sys.stderr,
         )
         return 1

@@ -120,9 +120,8 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
         ]
         raise ConfigError("\n".join(lines))
     if config.synthetic is None:
-        raise ConfigError(
-            f"{_source(('synthetic',), values, files)}: synthetic: is missing, so there is nothing to run"
-        )
+        file = _source(("synthetic",), values, files)
+        raise ConfigError(f"{file}: synthetic: is missing, so there is nothing to run")
     return config
 
 

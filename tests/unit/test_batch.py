@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis
+from sklearn.exceptions import ConvergenceWarning
 
 from onlinefa import BatchML, BatchSVD, Diagonal
 from onlinefa.estimators.batch_ml import _profile
@@ -76,3 +77,8 @@ def test_large_problems_take_the_same_path_to_the_same_answer():
     rows = truth.sample(600, 1)
     slow = FactorAnalysis(2, svd_method="lapack", tol=1e-10, max_iter=5000).fit(rows)
     assert BatchML(n_components=2).fit(rows).score(rows) >= slow.score(rows) - 1e-6
+
+
+def test_batch_ml_says_when_it_has_not_converged(rows):
+    with pytest.warns(ConvergenceWarning, match="maximum likelihood"):
+        BatchML(n_components=3, max_iterations=1).fit(rows).gaussian()

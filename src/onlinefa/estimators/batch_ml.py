@@ -98,7 +98,7 @@ def maximum_likelihood(
         options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0,
                  "gtol": tolerance, "maxcor": 30},
     )  # fmt: skip
-    if not result.success:
+    if result.status == 1:  # a limit was reached; 2 is the end of what rounding allows
         warnings.warn(f"maximum likelihood: {result.message}", ConvergenceWarning, stacklevel=2)
     best = _profile(correlation, K, result.x)[2] * scale[:, None]
     factors[varies, : best.shape[1]] = best  # fewer than K where hardly a column varies
