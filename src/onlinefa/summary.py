@@ -1,4 +1,4 @@
-"""From the rows of all cells to means and standard errors over seeds."""
+"""From the rows of all cells to means, standard errors and paired differences over seeds."""
 
 from __future__ import annotations
 
@@ -11,34 +11,50 @@ import pyarrow as pa
 from onlinefa import results
 from onlinefa.cell import Bundle
 from onlinefa.grid import code_of
-from onlinefa.stats import standard_error
+from onlinefa.presentation import METRICS
+from onlinefa.stats import behind_best
 
 GROUP = [key for key in results.KEYS if key != "seed"] + ["step", "metric"]
+_COMPARED = [key for key in GROUP if key != "algorithm"]
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per group of seeds: mean and standard error of what is there, and what is not.
 
     `seeds` counts the cells, `ok` those with a value. A cell without one is never dropped in
-    silence: it stays in `seeds`, and `statuses` names it.
+    silence: it stays in `seeds`, and `statuses` names it. `behind` is the mean paired difference
+    to the best algorithm of the same setting, and `behind_error` its standard error.
     """
     groups = rows.groupby(GROUP, sort=True, dropna=False)
     values = groups["value"]
     summary = pd.DataFrame(
         {
             "mean": values.mean(),
-            "standard_error": values.agg(standard_error),
+            "standard_error": values.sem(),
             "ok": values.count(),
             "seeds": groups.size(),
             "seconds": groups["seconds"].mean(),
         }
     )
+    return summary.join(_statuses(rows)).fillna({"statuses": ""}).join(_behind(rows)).reset_index()
+
+
+def _statuses(rows: pd.DataFrame) -> pd.Series:
+    """For each group with cells that have no value, how many there are and why: '2 diverged'."""
     trouble = rows[rows["status"] != "ok"]
     counted = trouble.groupby([*GROUP, "status"], dropna=False).size().reset_index(name="n")
-    counted["text"] = counted["n"].astype(str) + " " + counted["status"]
-    statuses = counted.groupby(GROUP, dropna=False)["text"].agg(", ".join)
-    summary["statuses"] = statuses.reindex(summary.index).fillna("").astype(str)
-    return summary.reset_index()
+    counted["statuses"] = counted["n"].astype(str) + " " + counted["status"]
+    return counted.groupby(GROUP, dropna=False)["statuses"].agg(", ".join)
+
+
+def _behind(rows: pd.DataFrame) -> pd.DataFrame:
+    """Paired differences to the best algorithm of each setting."""
+    parts = {}
+    for setting, group in rows.groupby(_COMPARED, dropna=False):
+        by_seed = group.pivot(index="seed", columns="algorithm", values="value")
+        metric = METRICS[group["metric"].iloc[0]]
+        parts[setting] = behind_best(by_seed, metric.higher_is_better)
+    return pd.concat(parts, names=[*_COMPARED, "algorithm"]).reorder_levels(GROUP)
 
 
 def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from onlinefa import digest
@@ -53,22 +55,37 @@ def test_imports_for_the_type_checker_do_not_count(package):
     assert not digest_after(package, "d.py", "other = 3\n", module="onlinefa.typed")
 
 
-def test_an_algorithm_depends_on_its_kernel_and_on_no_other():
-    def reached(algorithm):
-        pending, seen = (
-            [f"onlinefa.estimators.{algorithm}", "onlinefa.experiments.synthetic"],
-            set(),
-        )
-        while pending:
-            module = pending.pop()
-            if module not in seen:
-                seen.add(module)
-                pending.extend(digest._read(module)[1])
-        return seen
+def test_a_relative_import_is_refused(package):
+    (package / "b.py").write_text("from .c import value\n")
+    with pytest.raises(ValueError, match="relative import"):
+        digest.code_digest("onlinefa.a")
 
-    assert "onlinefa.kernels.online_em" in reached("online_em")
-    assert "onlinefa.kernels.latent" in reached("online_em")
-    assert "onlinefa.kernels.online_sga" not in reached("online_em")
-    for module in reached("online_em"):
+
+def test_versions_of_libraries_count(package, monkeypatch):
+    before = digest.code_digest("onlinefa.a")
+    monkeypatch.setattr(digest, "_versions", lambda: ("numpy==0.1",))
+    assert digest.code_digest("onlinefa.a") != before
+
+
+def test_an_algorithm_depends_on_its_kernel_and_on_no_other():
+    modules = digest.reached("onlinefa.estimators.online_em", "onlinefa.experiments.synthetic")
+    assert "onlinefa.kernels.online_em" in modules
+    assert "onlinefa.kernels.latent" in modules
+    assert "onlinefa.kernels.online_sga" not in modules
+    for module in modules:
         # Neither a figure nor the configuration decides what a fit gives.
         assert not module.startswith(("onlinefa.figures", "onlinefa.tables", "onlinefa.config"))
+
+
+def test_compiled_code_older_than_a_source_file_goes(tmp_path):
+    from onlinefa.kernels import discard_stale
+
+    cache = tmp_path / "__pycache__"
+    cache.mkdir()
+    for name, time in [("old.nbi", 1000), ("new.nbi", 3000)]:
+        (cache / name).touch()
+        os.utime(cache / name, (time, time))
+    (tmp_path / "latent.py").touch()
+    os.utime(tmp_path / "latent.py", (2000, 2000))
+    discard_stale(tmp_path)
+    assert [file.name for file in cache.iterdir()] == ["new.nbi"]

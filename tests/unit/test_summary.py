@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from onlinefa import estimators
-from onlinefa.figures import FIGURES
 from onlinefa.figures.convergence import draw_convergence
 from onlinefa.metrics import NAMES
 from onlinefa.presentation import METRICS, in_order, look
-from onlinefa.stats import standard_error
+from onlinefa.stats import behind_best
 from onlinefa.summary import summarise
 from onlinefa.tables.final import final_rows, to_latex, to_markdown
 
@@ -32,15 +31,20 @@ def summary_of(*frames):
     return summarise(pd.concat(frames, ignore_index=True))
 
 
-def test_standard_error_by_hand():
-    # Values 1, 2, 3: standard deviation (ddof 1) is 1, over the root of 3.
-    assert standard_error(pd.Series([1.0, 2.0, 3.0])) == pytest.approx(1 / np.sqrt(3))
-    assert np.isnan(standard_error(pd.Series([1.0])))
+def test_paired_differences_by_hand():
+    values = pd.DataFrame({"a": [1.0, 2.0, 6.0], "b": [1.5, 3.5, 5.5], "c": [0.0, None, 0.0]})
+    table = behind_best(values, higher_is_better=False)
+    # b - a is 0.5, 1.5, -0.5: mean 0.5, standard deviation 1, over the root of 3. c is incomplete.
+    assert table.loc["a"].tolist() == [0, 0]
+    assert table.loc["b"].tolist() == pytest.approx([0.5, 1 / np.sqrt(3)])
+    assert behind_best(values, higher_is_better=True).loc["a", "behind"] == pytest.approx(0.5)
+    assert behind_best(values[["c"]], higher_is_better=False).isna().all(axis=None)
 
 
 def test_summary_by_hand():
     (row,) = summary_of(rows("online_em", [1, 2, 3])).to_dict("records")
     assert row["mean"] == 2
+    # Standard deviation (ddof 1) of 1, 2, 3 is 1, over the root of 3.
     assert row["standard_error"] == pytest.approx(1 / np.sqrt(3))
     assert (row["ok"], row["seeds"], row["statuses"]) == (3, 3, "")
 
@@ -62,16 +66,16 @@ def test_groups_are_kept_apart():
 
 def test_best_and_as_good_as_the_best():
     summary = summary_of(
-        rows("batch_ml", [0.9, 1.0, 1.1]),  # mean 1, standard error 0.058
-        rows("batch_svd", [1.04, 1.05, 1.06]),  # within it
-        rows("online_em", [1.2, 1.2, 1.2]),  # not within it
+        rows("batch_ml", [0.9, 1.0, 1.1]),
+        rows("batch_svd", [0.95, 0.9, 1.2]),  # behind by 0.05, -0.1, 0.1: 0.017 +- 0.060
+        rows("online_em", [1.0, 1.1, 1.2]),  # behind by 0.1 for every seed
         rows("online_sga", [0.5, None, 0.5]),  # better, where it does not fail
     )
     table = final_rows(summary, "relative_frobenius")
     assert set(table[table["best"]]["algorithm"]) == {"batch_ml", "batch_svd"}
     markdown = to_markdown(table, "relative_frobenius")
     assert "**1.000 ± 0.058**" in markdown
-    assert "1.2000 ± 0.0000" in markdown
+    assert "| 1.100 ± 0.058 |" in markdown
     assert "(2/3)" in markdown
     latex = to_latex(table, "relative_frobenius")
     assert r"$\mathbf{1.000 \pm 0.058}$" in latex
@@ -142,11 +146,40 @@ def test_a_swamping_algorithm_is_cut_off_and_the_panel_says_so():
             assert panel.get_ylim()[1] > 0.5
 
 
-def test_a_missing_seed_is_said_in_the_panel():
+@pytest.mark.parametrize(
+    ("at_100", "at_1000", "note"),
+    [
+        ([1, None], [1, None], "online SGA: 1 diverged of 2 at T = 1,000"),
+        ([1, None], [None, None], "online SGA: 2 diverged of 2 at T = 1,000"),
+        ([None, None], [None, None], "online SGA: 2 diverged of 2 at T = 1,000"),
+    ],
+)
+def test_a_missing_seed_is_said_in_the_panel(at_100, at_1000, note):
     figure = draw_convergence(
-        summary_of(rows("online_sga", [1, None]), rows("diagonal", [1, 2])), "relative_frobenius"
-    )
-    assert "online SGA: 1 of 2 seeds" in figure.axes[0].texts[0].get_text()
+        summary_of(
+            rows("online_sga", at_100), rows("online_sga", at_1000, step=1000),
+            rows("diagonal", [1, 2]), rows("diagonal", [1, 2], step=1000),
+        ),
+        "relative_frobenius",
+    )  # fmt: skip
+    (panel,) = figure.axes
+    assert [text.get_text() for text in panel.texts] == [note]
+    assert panel.get_legend_handles_labels()[1] == ["online SGA", "diagonal control"]
+
+
+def test_a_figure_without_any_value_can_be_drawn():
+    figure = draw_convergence(summary_of(rows("online_sga", [None, None])), "relative_frobenius")
+    assert "2 diverged of 2" in figure.axes[0].texts[0].get_text()
+
+
+def test_every_number_of_factors_has_its_own_panels():
+    frames = [rows("diagonal", [1, 2]), rows("diagonal", [3, 4]).assign(K=5)]
+    titles = [
+        panel.get_title()
+        for panel in draw_convergence(summary_of(*frames), "relative_frobenius").axes
+    ]
+    assert len(titles) == 2
+    assert "K = 2" in titles[0] and "K = 5" in titles[1]
 
 
 def test_every_algorithm_has_its_own_look():
@@ -158,4 +191,3 @@ def test_every_algorithm_has_its_own_look():
 
 def test_every_metric_has_a_label():
     assert set(METRICS) == set(NAMES)
-    assert set(FIGURES.values()) == {"synthetic"}

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from onlinefa import estimators
+
 ROOT = Path(__file__).parents[2]
 
 SMALL = {
@@ -125,6 +127,7 @@ def test_a_changed_rate_plans_only_its_algorithm(finished):
     changed = with_config(finished, settings={"online_sga": {"learning_rate": 0.01}})
     jobs, cells = planned(snakemake(finished, "-n", *changed))
     assert jobs == {"fit": 4, **AFTER_FITS}
+    assert len(cells) == 4
     assert all("algorithm~online_sga" in cell for cell in cells)
 
 
@@ -175,7 +178,7 @@ def test_a_bad_config_stops_before_any_job(tmp_path):
     assert len(complaints) == 2
     assert complaints[0].endswith(
         "small.yaml: synthetic.algorithms: unknown algorithm 'online_emm'; did you mean"
-        " 'online_em'? (allowed: batch_ml, batch_svd, diagonal, online_em, online_sga)"
+        f" 'online_em'? (allowed: {', '.join(estimators.names())})"
     )
     assert "Traceback" not in run.stdout + run.stderr
     assert not (tmp_path / "results").exists()

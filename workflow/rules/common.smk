@@ -25,7 +25,9 @@ except ConfigError as error:
     sys.exit(str(error))
 
 # Jobs import the source that planned them, in a conda environment too, where it is not installed.
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(Path(onlinefa.__file__).parents[1]))}; ")
+shell.prefix(
+    f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(Path(onlinefa.__file__).parents[1]))}; "
+)
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})

@@ -3,9 +3,9 @@
 
 rule figure:
     input:
-        lambda wildcards: f"results/summary/{FIGURES[wildcards.figure]}.parquet",
+        summary=lambda wildcards: f"results/summary/{FIGURES[wildcards.figure]}.parquet",
     output:
-        multiext("results/figures/{figure}", *[f".{suffix}" for suffix in FIGURE_FORMATS]),
+        figures=multiext("results/figures/{figure}", *[f".{suffix}" for suffix in FIGURE_FORMATS]),
     log:
         "results/logs/figure/{figure}.log",
     benchmark:
@@ -22,7 +22,7 @@ rule figure:
     shell:
         r"""
         python -m onlinefa figure {wildcards.figure:q} \
-            --summary {input:q} \
-            --output {output:q} \
+            --summary {input.summary:q} \
+            --output {output.figures:q} \
             2>{log:q}
         """

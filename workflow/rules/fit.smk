@@ -3,7 +3,7 @@
 
 rule fit:
     output:
-        "results/cells/{bundle}.parquet",
+        cells="results/cells/{bundle}.parquet",
     log:
         "results/logs/fit/{bundle}.log",
     benchmark:
@@ -28,6 +28,6 @@ rule fit:
             --bundle {params.bundle:q} \
             --code {params.code} \
             --store {params.store:q} \
-            --output {output:q} \
+            --output {output.cells:q} \
             2>{log:q}
         """

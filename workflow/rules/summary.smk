@@ -3,9 +3,9 @@
 
 rule summarise:
     input:
-        lambda wildcards: cells(wildcards.experiment),
+        cells=lambda wildcards: cells(wildcards.experiment),
     output:
-        "results/summary/{experiment}.parquet",
+        summary="results/summary/{experiment}.parquet",
     log:
         "results/logs/summarise/{experiment}.log",
     benchmark:
@@ -26,6 +26,6 @@ rule summarise:
         python -m onlinefa summarise {wildcards.experiment:q} \
             --config {params.config:q} \
             --cells {params.cells:q} \
-            --output {output:q} \
+            --output {output.summary:q} \
             2>{log:q}
         """

@@ -3,10 +3,10 @@
 
 rule tables:
     input:
-        "results/summary/{experiment}.parquet",
+        summary="results/summary/{experiment}.parquet",
     # All in one job: a table takes a hundredth of the time that a process takes to start.
     output:
-        expand(
+        tables=expand(
             "results/tables/{{experiment}}/{metric}.{suffix}",
             metric=METRICS,
             suffix=TABLE_FORMATS,
@@ -25,7 +25,7 @@ rule tables:
     shell:
         r"""
         python -m onlinefa tables \
-            --summary {input:q} \
-            --output {output:q} \
+            --summary {input.summary:q} \
+            --output {output.tables:q} \
             2>{log:q}
         """

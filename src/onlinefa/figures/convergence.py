@@ -19,64 +19,66 @@ _HEADROOM = 10
 
 def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
     """Mean and standard error over seeds against T, on logarithmic axes."""
-    rows = summary[(summary["metric"] == metric) & (summary["mean"] > 0)]
-    D_values = sorted(rows["D"].unique())
+    rows = summary[summary["metric"] == metric]
+    columns = sorted(set(zip(rows["D"], rows["K"], strict=True)))
     spectra = sorted(rows["spectrum"].unique(), key=_bounds)
     figure, axes = plt.subplots(
-        len(spectra), len(D_values), squeeze=False, sharex=True, layout="constrained",
-        figsize=(1 + 3.6 * len(D_values), 0.9 + 2.5 * len(spectra)),
+        len(spectra), len(columns), squeeze=False, sharex=True, layout="constrained",
+        figsize=(1 + 3.6 * len(columns), 0.9 + 2.5 * len(spectra)),
     )  # fmt: skip
     for row, spectrum in enumerate(spectra):
-        for column, D in enumerate(D_values):
-            panel = rows[(rows["D"] == D) & (rows["spectrum"] == spectrum)]
-            draw_panel(axes[row, column], panel)
+        for column, (D, K) in enumerate(columns):
+            here = (rows["D"] == D) & (rows["K"] == K) & (rows["spectrum"] == spectrum)
+            draw_panel(axes[row, column], rows[here])
             low, high = _bounds(spectrum)
-            K = ", ".join(str(value) for value in sorted(panel["K"].unique()))
             axes[row, column].set_title(f"D = {D}, K = {K}, $s^2$ ~ U({low:,}, {high:,})")
     for axis in axes[-1]:
         axis.set_xlabel("number of samples T")
-    seeds = rows["seeds"].max()
     figure.supylabel(METRICS[metric].label, fontsize="medium")
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
-        list(handles.values()), list(handles), title=f"mean and standard error over {seeds} seeds",
+        list(handles.values()), list(handles),
+        title=f"mean and standard error over {rows['seeds'].max()} seeds",
         loc="outside lower center", ncols=min(5, len(handles)),
     )  # fmt: skip
     return figure
 
 
 def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
-    """One panel: every algorithm's mean, with standard error bars."""
+    """Every algorithm's mean, with standard error bars, and a note of what is missing."""
     axis.set_xscale("log")
     axis.set_yscale("log")
-    limit = _HEADROOM * rows.groupby("step")["mean"].median().max()
+    values = rows[rows["mean"] > 0]
+    limit = _HEADROOM * values.groupby("step")["mean"].median().max()
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
-        of_algorithm = rows[rows["algorithm"] == algorithm].sort_values("step")
-        _draw_line(axis, algorithm, of_algorithm)
-        beyond = of_algorithm[of_algorithm["mean"] > limit]
+        label = look(algorithm).label
+        drawn = values[values["algorithm"] == algorithm].sort_values("step")
+        _draw_line(axis, algorithm, drawn)
+        beyond = drawn[drawn["mean"] > limit]
         if not beyond.empty:
-            notes.append(
-                f"{look(algorithm).label}: off the scale, up to {beyond['mean'].max():.2g}"
-            )
+            notes.append(f"{label}: off the scale, up to {beyond['mean'].max():.2g}")
             _mark_cut(axis, algorithm, beyond)
-        if (of_algorithm["ok"] < of_algorithm["seeds"]).any():
-            last = of_algorithm.iloc[-1]
-            notes.append(
-                f"{look(algorithm).label}: {last['ok']} of {last['seeds']} seeds at the end"
-            )
-    visible = rows[rows["mean"] <= limit]
-    lower = (visible["mean"] - visible["standard_error"].fillna(0)).clip(lower=visible["mean"] / 2)
-    upper = visible["mean"] + visible["standard_error"].fillna(0)
-    axis.set_ylim(lower.min() / 1.2, min(limit, upper.max()) * (1.8 if notes else 1.25))
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter(NullFormatter())
+        last = rows[rows["algorithm"] == algorithm].sort_values("step").iloc[-1]
+        if last["ok"] < last["seeds"]:
+            notes.append(f"{label}: {last['statuses']} of {last['seeds']} at T = {last['step']:,}")
     if notes:
         axis.text(
             0.98, 0.93, "\n".join(notes), transform=axis.transAxes, ha="right", va="top",
             fontsize="x-small", bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none"},
         )  # fmt: skip
+    if not values.empty:
+        _set_limits(axis, values[values["mean"] <= limit], room_for_notes=bool(notes))
+
+
+def _set_limits(axis: Axes, visible: pd.DataFrame, room_for_notes: bool) -> None:
+    errors = visible["standard_error"].fillna(0)
+    lower = (visible["mean"] - errors).clip(lower=visible["mean"] / 2)
+    upper = visible["mean"] + errors
+    axis.set_ylim(lower.min() / 1.2, upper.max() * (1.8 if room_for_notes else 1.25))
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from onlinefa.results import atomic
 from onlinefa.summary import read_summary
 
 _SETTING = ["D", "K", "spectrum", "step"]
+_VALUES = ["mean", "standard_error", "ok", "seeds", "statuses", "behind", "behind_error"]
 
 
 def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
@@ -30,25 +31,18 @@ def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
 def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The metric at the largest step, and whether a value is the best or as good as the best.
 
-    As good means within one standard error of the best one. An algorithm that has no value for
-    some seed is not called best: its mean leaves out the cases where it failed.
+    As good means behind it by no more than one standard error of the paired difference. Seeds are
+    different models, so that the standard error of a mean may be much larger than that of a
+    difference between two algorithms.
     """
     rows = summary[(summary["metric"] == metric) & (summary["step"] == summary["step"].max())]
-    rows = rows[
-        [*_SETTING, "algorithm", "mean", "standard_error", "ok", "seeds", "statuses"]
-    ].copy()
+    rows = rows[[*_SETTING, "algorithm", *_VALUES]].copy()
     order = {name: i for i, name in enumerate(in_order(list(rows["algorithm"].unique())))}
     width = rows["spectrum"].str.split("-").str[-1].astype(int)
     rows = rows.assign(_width=width, _order=rows["algorithm"].map(order))
     rows = rows.sort_values(["D", "K", "_width", "_order"]).drop(columns=["_width", "_order"])
-    rows["best"] = False
-    for _, group in rows[rows["ok"] == rows["seeds"]].groupby(_SETTING):
-        sign = -1 if METRICS[metric].higher_is_better else 1
-        score = sign * group["mean"]
-        winner = score.idxmin()
-        margin = group.loc[winner, "standard_error"]
-        limit = score[winner] + (0 if pd.isna(margin) else margin)
-        rows.loc[score.index[score <= limit], "best"] = True
+    is_best = rows["behind"] <= rows["behind_error"].fillna(0)
+    rows["best"] = is_best & (rows["ok"] == rows["seeds"])
     return rows.reset_index(drop=True)
 
 
@@ -92,9 +86,8 @@ def _grid(
     for (D, K, spectrum, _), group in rows.groupby(_SETTING, sort=False):
         cells = {row["algorithm"]: cell(row) for _, row in group.iterrows()}
         low, high = str(spectrum).split("-")
-        body.append(
-            [f"{D}", f"{K}", f"[{low}, {high}]", *(cells.get(name, "") for name in algorithms)]
-        )
+        row = [cells.get(name, "") for name in algorithms]
+        body.append([f"{D}", f"{K}", f"[{low}, {high}]", *row])
     return header, body
 
 
@@ -118,6 +111,6 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     better = "higher" if METRICS[metric].higher_is_better else "lower"
     return (
         f"{METRICS[metric].label} at T = {rows['step'].max():,}; mean and standard error over "
-        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is within one "
-        "standard error of it."
+        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is behind it by "
+        "no more than one standard error of the paired difference."
     )
