@@ -111,6 +111,6 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     better = "higher" if METRICS[metric].higher_is_better else "lower"
     return (
         f"{METRICS[metric].label} at T = {rows['step'].max():,}; mean and standard error over "
-        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is behind it by "
-        "no more than one standard error of the paired difference."
+        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is behind it "
+        "by no more than one standard error of the paired difference."
     )
