@@ -170,6 +170,36 @@ def test_an_edit_plans_what_depends_on_it(finished, tmp_path, file, line, expect
     assert jobs == expected
 
 
+NEW_ALGORITHM = """
+import numpy as np
+
+from onlinefa.estimators.base import FactorEstimator
+from onlinefa.gaussian import LowRankGaussian
+from onlinefa.moments import RunningMoments
+
+
+class OneVariance(FactorEstimator):
+    def _start(self, D):
+        return _State(D)
+
+
+class _State(RunningMoments):
+    def estimate(self):
+        D = len(self.mean)
+        return LowRankGaussian(self.mean, np.empty((D, 0)), np.full(D, self.second.mean()))
+"""
+
+
+def test_a_new_algorithm_is_one_file_and_one_word(tmp_path):
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
+    (source / "onlinefa" / "estimators" / "one_variance.py").write_text(NEW_ALGORITHM)
+    arguments = with_config(tmp_path, algorithms=["one_variance", "diagonal"], spectrum=[[1, 10]])
+    run = snakemake(tmp_path, *arguments, source=source)
+    assert run.returncode == 0, run.stdout + run.stderr
+    table = (tmp_path / "results" / "tables" / "synthetic" / "relative_frobenius.md").read_text()
+    assert "| one variance |" in table
+
+
 def test_a_bad_config_stops_before_any_job(tmp_path):
     arguments = with_config(tmp_path, algorithms=["online_emm"], T=[50, 20])
     run = snakemake(tmp_path, *arguments)
