@@ -10,7 +10,8 @@ from pathlib import Path
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    logging.getLogger("onlinefa").setLevel(logging.INFO)
     status: int = options.command(options)
     return status
 

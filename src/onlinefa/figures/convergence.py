@@ -64,7 +64,7 @@ def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
             notes.append(f"{label}: {last['statuses']} of {last['seeds']} at T = {last['step']:,}")
     if notes:
         axis.text(
-            0.98, 0.93, "\n".join(notes), transform=axis.transAxes, ha="right", va="top",
+            0.5, 0.93, "\n".join(notes), transform=axis.transAxes, ha="center", va="top",
             fontsize="x-small", bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none"},
         )  # fmt: skip
     if not values.empty:
