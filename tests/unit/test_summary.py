@@ -87,6 +87,17 @@ def test_enormous_values_stay_short():
     assert "2.0e+13 ± 1.0e+13" in to_markdown(table, "relative_frobenius")
 
 
+def test_digits_show_differences_that_the_seeds_would_hide():
+    summary = summary_of(
+        rows("batch_ml", [10.0, 20.0, 30.0]),
+        rows("batch_svd", [10.1, 20.2, 30.3]),  # behind by 0.2 +- 0.058, with 5.8 for the mean
+    )
+    markdown = to_markdown(final_rows(summary, "relative_frobenius"), "relative_frobenius")
+    assert "**20.000 ± 5.774** | 20.200 ± 5.831" in markdown or (
+        "20.200 ± 5.831 | **20.000 ± 5.774**" in markdown
+    )
+
+
 def test_higher_is_better_for_a_likelihood():
     name = "held_out_log_likelihood"
     summary = summary_of(

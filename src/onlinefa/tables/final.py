@@ -19,7 +19,7 @@ def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
     """Write a table under each path: the metric of its name, in the format of its suffix."""
     summarised = read_summary(summary)
     render: dict[str, Callable[[pd.DataFrame, str], str]] = {
-        ".csv": lambda rows, _: rows.to_csv(index=False),
+        ".csv": lambda rows, _: rows.drop(columns="resolution").to_csv(index=False),
         ".md": to_markdown,
         ".tex": to_latex,
     }
@@ -43,7 +43,18 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = rows.sort_values(["D", "K", "_width", "_order"]).drop(columns=["_width", "_order"])
     is_best = rows["behind"] <= rows["behind_error"].fillna(0)
     rows["best"] = is_best & (rows["ok"] == rows["seeds"])
+    rows["resolution"] = _resolution(rows)
     return rows.reset_index(drop=True)
+
+
+def _resolution(rows: pd.DataFrame) -> pd.Series:
+    """The error that decides how many digits are shown: the standard error, or that of the paired
+    differences where it is so much smaller that all algorithms would look the same."""
+    # Beyond nine digits, a difference that is the same for all seeds is only rounded differently.
+    paired = rows["behind_error"].where(rows["behind_error"] > 1e-9 * rows["mean"].abs())
+    of_best = paired.groupby([rows[key] for key in _SETTING]).transform("min")
+    paired, errors = paired.fillna(of_best), rows["standard_error"]
+    return errors.mask(paired < errors / 10, paired)
 
 
 def to_markdown(rows: pd.DataFrame, metric: str) -> str:
@@ -92,7 +103,7 @@ def _grid(
 
 
 def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
-    """As many digits as the standard error supports, one of its own beyond the first."""
+    """As many digits as the row's resolution supports, one of its own beyond the first."""
     if row["ok"] == 0:
         return "–"
     text = f"{row['mean']:.4g}" if pd.isna(row["standard_error"]) else _rounded(row, plus_minus)
@@ -103,7 +114,8 @@ def _rounded(row: pd.Series, plus_minus: str) -> str:
     error = row["standard_error"]
     if abs(row["mean"]) >= 1e5:
         return f"{row['mean']:.1e}{plus_minus}{error:.1e}"
-    decimals = 4 if error == 0 else max(0, 1 - int(f"{error:e}".split("e")[1]))
+    resolution = row["resolution"]
+    decimals = 4 if resolution == 0 else max(0, 1 - int(f"{resolution:e}".split("e")[1]))
     return f"{row['mean']:.{decimals}f}{plus_minus}{error:.{decimals}f}"
 
 
