@@ -11,6 +11,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    from onlinefa import estimators
+
+    return ["FitDiverged", "LowRankGaussian", *map(estimators.class_name, estimators.names())]
+
+
 def __getattr__(name: str) -> Any:
     if not name[:1].isupper():  # submodules are found by the import system, not here
         raise AttributeError(f"module 'onlinefa' has no attribute {name!r}")

@@ -17,7 +17,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="onlinefa", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m onlinefa", description="What each rule of the workflow calls."
+    )
     commands = parser.add_subparsers(required=True)
 
     fit = commands.add_parser("fit", help="fit the cells of one job")

@@ -61,6 +61,10 @@ class Synthetic(_Strict):
     def _known(cls, algorithms: list[str]) -> list[str]:
         for algorithm in algorithms:
             _check_algorithm(algorithm)
+            try:
+                estimators.default_settings(algorithm)
+            except estimators.BadAlgorithm as error:
+                raise ValueError(str(error)) from None
         return algorithms
 
     @field_validator("K")

@@ -45,6 +45,11 @@ def in_order(algorithms: list[str]) -> list[str]:
     return sorted(algorithms, key=lambda a: (known.index(a) if a in known else len(known), a))
 
 
+def over_seeds(number: int) -> str:
+    """What a value with an error bar is."""
+    return f"mean and standard error over {number} seeds" if number > 1 else "one seed"
+
+
 @dataclass(frozen=True)
 class Metric:
     label: str

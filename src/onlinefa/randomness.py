@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-Role = Literal["model", "data", "held_out", "init"]
+Role = Literal["model", "data", "held_out", "init", "sampling"]
 
 
 def generator(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from onlinefa import estimators
 from onlinefa.cell import Bundle
 from onlinefa.config import Config, ConfigError, Synthetic, validate
 from onlinefa.grid import bundles
@@ -150,3 +151,21 @@ def test_every_key_is_documented():
     rows = [*documented(Config), *documented(Synthetic, "synthetic.")]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("class Broken(:\n", "line 1: "),
+        ("class One: ...\nclass Two: ...\n", "must define one public class, it defines 2"),
+        ("class A:\n    def __init__(self, *, b=1 / 3): ...\n", "the default of b must be a plain"),
+    ],
+)
+def test_a_file_that_is_no_algorithm_is_one_line(default, tmp_path, monkeypatch, text, complaint):
+    (tmp_path / "my_algorithm.py").write_text(text)
+    monkeypatch.setattr(estimators, "__path__", [str(tmp_path)])
+    with pytest.raises(ConfigError) as error:
+        validate(changed(default | {"settings": {}}, "synthetic.algorithms", ["my_algorithm"]))
+    (line,) = str(error.value).splitlines()
+    assert "my_algorithm.py: " in line
+    assert complaint in line

@@ -21,6 +21,10 @@ _NOT_ALGORITHMS = {"base"}
 _OFFERED = {"n_components", "init_factors", "random_state"}
 
 
+class BadAlgorithm(TypeError):
+    """A file of this folder is not what an algorithm's file must be."""
+
+
 def names() -> list[str]:
     """All registered algorithms, sorted."""
     modules = (module.name for module in pkgutil.iter_modules(__path__))
@@ -39,11 +43,16 @@ def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimato
     """An algorithm with its own settings, and of what an experiment offers what it accepts.
 
     An experiment offers `n_components`, `init_factors` and `random_state`; the diagonal control,
-    say, has no use for any of them.
+    say, has no use for any of them, and batch SVD keeps the seed that is its default.
     """
     estimator = load(name)
-    accepted = inspect.signature(estimator).parameters
-    return estimator(**{k: v for k, v in offered.items() if k in accepted} | settings)
+    parameters = inspect.signature(estimator).parameters
+    accepted = {
+        key: value
+        for key, value in offered.items()
+        if key in parameters and (key == "n_components" or parameters[key].default is None)
+    }
+    return estimator(**accepted | settings)
 
 
 @cache
@@ -53,11 +62,19 @@ def default_settings(name: str) -> dict[str, Any]:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             arguments, defaults = method.args.kwonlyargs, method.args.kw_defaults
             return {
-                argument.arg: ast.literal_eval(default) if default else None
+                argument.arg: _default(name, argument.arg, default)
                 for argument, default in zip(arguments, defaults, strict=True)
                 if argument.arg not in _OFFERED
             }
     return {}
+
+
+def _default(name: str, argument: str, value: ast.expr | None) -> Any:
+    try:
+        return ast.literal_eval(value) if value else None
+    except ValueError:
+        path = Path(__path__[0], f"{name}.py")
+        raise BadAlgorithm(f"{path}: the default of {argument} must be a plain value") from None
 
 
 def class_name(name: str) -> str:
@@ -68,11 +85,15 @@ def class_name(name: str) -> str:
 @cache
 def _definition(name: str) -> ast.ClassDef:
     path = Path(__path__[0], f"{name}.py")
+    try:
+        tree = ast.parse(path.read_text())
+    except SyntaxError as error:
+        raise BadAlgorithm(f"{path}: line {error.lineno}: {error.msg}") from None
     public = [
         node
-        for node in ast.parse(path.read_text()).body
+        for node in tree.body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     if len(public) != 1:
-        raise TypeError(f"{path} must define one public class, it defines {len(public)}")
+        raise BadAlgorithm(f"{path}: must define one public class, it defines {len(public)}")
     return public[0]

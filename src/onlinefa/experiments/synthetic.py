@@ -74,13 +74,15 @@ def _estimator(cell: Cell, truth: LowRankGaussian) -> FactorEstimator:
         cell.parameters["settings"],
         n_components=truth.rank,
         init_factors=orthonormal_factors(normals),
+        random_state=int(_random(cell, "sampling").integers(2**31)),
     )
 
 
 def _import_and_compile(cell: Cell, rows: Array) -> None:
     """A tiny fit that is thrown away: what it loads is not to count as time of the real one."""
     with suppress(FitDiverged):
-        estimators.build(cell.algorithm, cell.parameters["settings"]).fit(rows).gaussian()
+        settings = cell.parameters["settings"]
+        estimators.build(cell.algorithm, settings, n_components=1).fit(rows).gaussian()
 
 
 def _random(cell: Cell, role: Role) -> np.random.Generator:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.artist import Artist
@@ -10,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.presentation import METRICS, in_order, look
+from onlinefa.presentation import METRICS, in_order, look, over_seeds
 
 # A panel shows up to this many times the largest value of the median algorithm. What lies beyond
 # would squeeze the others into a line; it is cut off, and the panel says so.
@@ -22,9 +25,10 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
     rows = summary[summary["metric"] == metric]
     columns = sorted(set(zip(rows["D"], rows["K"], strict=True)))
     spectra = sorted(rows["spectrum"].unique(), key=_bounds)
+    width, height = 1 + 3.6 * len(columns), 1.2 + 2.5 * len(spectra)
     figure, axes = plt.subplots(
         len(spectra), len(columns), squeeze=False, sharex=True, layout="constrained",
-        figsize=(1 + 3.6 * len(columns), 0.9 + 2.5 * len(spectra)),
+        figsize=(width, height),
     )  # fmt: skip
     for row, spectrum in enumerate(spectra):
         for column, (D, K) in enumerate(columns):
@@ -34,12 +38,13 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
             axes[row, column].set_title(f"D = {D}, K = {K}, $s^2$ ~ U({low:,}, {high:,})")
     for axis in axes[-1]:
         axis.set_xlabel("number of samples T")
-    figure.supylabel(METRICS[metric].label, fontsize="medium")
+    for axis in axes[:, 0]:
+        axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title=f"mean and standard error over {rows['seeds'].max()} seeds",
-        loc="outside lower center", ncols=min(5, len(handles)),
+        title=over_seeds(int(rows["seeds"].max())),
+        loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 1.6)),
     )  # fmt: skip
     return figure
 
@@ -54,7 +59,7 @@ def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label
         drawn = values[values["algorithm"] == algorithm].sort_values("step")
-        _draw_line(axis, algorithm, drawn)
+        _draw_line(axis, algorithm, drawn, limit)
         beyond = drawn[drawn["mean"] > limit]
         if not beyond.empty:
             notes.append(f"{label}: off the scale, up to {beyond['mean'].max():.2g}")
@@ -81,10 +86,11 @@ def _set_limits(axis: Axes, visible: pd.DataFrame, room_for_notes: bool) -> None
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame) -> None:
+def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame, limit: float) -> None:
     drawn = look(algorithm)
+    bars = rows["standard_error"].where(rows["mean"] <= limit)  # none hang from above the panel
     axis.errorbar(
-        rows["step"], rows["mean"], yerr=rows["standard_error"], label=drawn.label,
+        rows["step"], rows["mean"], yerr=bars, label=drawn.label,
         color=drawn.colour, marker=drawn.marker, linestyle=drawn.line, capsize=2, elinewidth=1,
     )  # fmt: skip
 
@@ -99,6 +105,12 @@ def _mark_cut(axis: Axes, algorithm: str, beyond: pd.DataFrame) -> None:
 
 def _legend(axis: Axes) -> list[tuple[Artist, str]]:
     return list(zip(*axis.get_legend_handles_labels(), strict=True))
+
+
+def _even_columns(entries: int, most: int) -> int:
+    """So many columns that a legend's lines are about equally long."""
+    lines = math.ceil(entries / max(1, most))
+    return math.ceil(entries / lines)
 
 
 def _bounds(spectrum: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onlinefa.presentation import METRICS, in_order, look
+from onlinefa.presentation import METRICS, in_order, look, over_seeds
 from onlinefa.results import atomic
 from onlinefa.summary import read_summary
 
@@ -120,9 +120,10 @@ def _rounded(row: pd.Series, plus_minus: str) -> str:
 
 
 def _caption(rows: pd.DataFrame, metric: str) -> str:
+    label = METRICS[metric].label
     better = "higher" if METRICS[metric].higher_is_better else "lower"
     return (
-        f"{METRICS[metric].label} at T = {rows['step'].max():,}; mean and standard error over "
-        f"{rows['seeds'].max()} seeds; {better} is better. Bold: the best, and what is behind it "
-        "by no more than one standard error of the paired difference."
+        f"{label[0].upper()}{label[1:]} at T = {rows['step'].max():,}; "
+        f"{over_seeds(int(rows['seeds'].max()))}; {better} is better. Bold: the best, and what is "
+        "behind it by no more than one standard error of the paired difference."
     )
