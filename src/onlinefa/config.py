@@ -59,12 +59,8 @@ class Synthetic(_Strict):
     @field_validator("algorithms")
     @classmethod
     def _known(cls, algorithms: list[str]) -> list[str]:
-        for algorithm in algorithms:
-            _check_algorithm(algorithm)
-            try:
-                estimators.default_settings(algorithm)
-            except estimators.BadAlgorithm as error:
-                raise ValueError(str(error)) from None
+        for complaint in filter(None, map(_complaint, algorithms)):
+            raise ValueError(complaint)
         return algorithms
 
     @field_validator("K")
@@ -129,18 +125,21 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     return config
 
 
-def _check_algorithm(name: str) -> None:
-    if name not in estimators.names():
-        raise ValueError(f"unknown algorithm '{name}'{_nearest(name, estimators.names())}")
+def _complaint(algorithm: str) -> str | None:
+    """What is wrong with an algorithm's name, or with the file of that name."""
+    if algorithm not in estimators.names():
+        return f"unknown algorithm '{algorithm}'{_nearest(algorithm, estimators.names())}"
+    try:
+        estimators.default_settings(algorithm)
+    except estimators.BadAlgorithm as error:
+        return str(error)
+    return None
 
 
 def _wrong_settings(settings: dict[str, dict[str, Any]]) -> Iterator[tuple[Place, str]]:
     for algorithm, values in settings.items():
-        if algorithm not in estimators.names():
-            yield (
-                ("settings", algorithm),
-                f"unknown algorithm{_nearest(algorithm, estimators.names())}",
-            )
+        if complaint := _complaint(algorithm):
+            yield ("settings", algorithm), complaint
             continue
         defaults = estimators.default_settings(algorithm)
         for name, value in values.items():

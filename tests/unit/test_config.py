@@ -169,3 +169,5 @@ def test_a_file_that_is_no_algorithm_is_one_line(default, tmp_path, monkeypatch,
     (line,) = str(error.value).splitlines()
     assert "my_algorithm.py: " in line
     assert complaint in line
+    with pytest.raises(ConfigError, match=r"settings\.my_algorithm: .*my_algorithm\.py: "):
+        validate({"root_seed": 0, "seeds_per_job": 1, "settings": {"my_algorithm": {}}})
