@@ -45,6 +45,12 @@ def in_order(algorithms: list[str]) -> list[str]:
     return sorted(algorithms, key=lambda a: (known.index(a) if a in known else len(known), a))
 
 
+def bounds(spectrum: str) -> tuple[int, int]:
+    """Low and high of a spectrum's name, such as 1-100."""
+    low, high = spectrum.split("-")
+    return int(low), int(high)
+
+
 def over_seeds(number: int) -> str:
     """What a value with an error bar is."""
     return f"mean and standard error over {number} seeds" if number > 1 else "one seed"

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.presentation import METRICS, in_order, look, over_seeds
+from onlinefa.presentation import METRICS, bounds, in_order, look, over_seeds
 
 # A panel shows up to this many times the largest value of the median algorithm. What lies beyond
 # would squeeze the others into a line; it is cut off, and the panel says so.
@@ -24,7 +24,7 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
     """Mean and standard error over seeds against T, on logarithmic axes."""
     rows = summary[summary["metric"] == metric]
     columns = sorted(set(zip(rows["D"], rows["K"], strict=True)))
-    spectra = sorted(rows["spectrum"].unique(), key=_bounds)
+    spectra = sorted(rows["spectrum"].unique(), key=bounds)
     width, height = 1 + 3.6 * len(columns), 1.2 + 2.5 * len(spectra)
     figure, axes = plt.subplots(
         len(spectra), len(columns), squeeze=False, sharex=True, layout="constrained",
@@ -34,7 +34,7 @@ def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
         for column, (D, K) in enumerate(columns):
             here = (rows["D"] == D) & (rows["K"] == K) & (rows["spectrum"] == spectrum)
             draw_panel(axes[row, column], rows[here])
-            low, high = _bounds(spectrum)
+            low, high = bounds(spectrum)
             axes[row, column].set_title(f"D = {D}, K = {K}, $s^2$ ~ U({low:,}, {high:,})")
     for axis in axes[-1]:
         axis.set_xlabel("number of samples T")
@@ -111,8 +111,3 @@ def _even_columns(entries: int, most: int) -> int:
     """So many columns that a legend's lines are about equally long."""
     lines = math.ceil(entries / max(1, most))
     return math.ceil(entries / lines)
-
-
-def _bounds(spectrum: str) -> tuple[int, int]:
-    low, high = spectrum.split("-")
-    return int(low), int(high)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from onlinefa.presentation import METRICS, in_order, look, over_seeds
+from onlinefa.presentation import METRICS, bounds, in_order, look, over_seeds
 from onlinefa.results import atomic
 from onlinefa.summary import read_summary
 
@@ -38,9 +38,8 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = summary[(summary["metric"] == metric) & (summary["step"] == summary["step"].max())]
     rows = rows[[*_SETTING, "algorithm", *_VALUES]].copy()
     order = {name: i for i, name in enumerate(in_order(list(rows["algorithm"].unique())))}
-    width = rows["spectrum"].str.split("-").str[-1].astype(int)
-    rows = rows.assign(_width=width, _order=rows["algorithm"].map(order))
-    rows = rows.sort_values(["D", "K", "_width", "_order"]).drop(columns=["_width", "_order"])
+    rows = rows.assign(_range=rows["spectrum"].map(bounds), _order=rows["algorithm"].map(order))
+    rows = rows.sort_values(["D", "K", "_range", "_order"]).drop(columns=["_range", "_order"])
     is_best = rows["behind"] <= rows["behind_error"].fillna(0)
     rows["best"] = is_best & (rows["ok"] == rows["seeds"])
     rows["resolution"] = _resolution(rows)
@@ -96,7 +95,7 @@ def _grid(
     body = []
     for (D, K, spectrum, _), group in rows.groupby(_SETTING, sort=False):
         cells = {row["algorithm"]: cell(row) for _, row in group.iterrows()}
-        low, high = str(spectrum).split("-")
+        low, high = bounds(str(spectrum))
         row = [cells.get(name, "") for name in algorithms]
         body.append([f"{D}", f"{K}", f"[{low}, {high}]", *row])
     return header, body
