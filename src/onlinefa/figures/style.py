@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from onlinefa.results import atomic
+from onlinefa.files import atomic
 
 sns.set_theme(context="paper", style="ticks", font_scale=1.1)
 matplotlib.rcParams |= {
