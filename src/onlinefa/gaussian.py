@@ -74,6 +74,18 @@ class LowRankGaussian:
         if (self.noise < 0).any():
             raise ValueError("noise has negative entries")
 
+    @classmethod
+    def of_covariance(cls, mean: Array, covariance: Array) -> LowRankGaussian:
+        """The same distribution as N(mean, covariance), with as many factors as dimensions.
+
+        Half of the smallest eigenvalue becomes the noise, so that a positive definite covariance
+        gives a distribution with a density.
+        """
+        eigenvalues, V = np.linalg.eigh(covariance)
+        noise = max(float(eigenvalues[0]) / 2, 0.0)
+        factors = V * np.sqrt(np.clip(eigenvalues - noise, 0, None))
+        return cls(mean, factors, np.full(len(eigenvalues), noise))
+
     @property
     def dimension(self) -> int:
         """D, the number of variables."""

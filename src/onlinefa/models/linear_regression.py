@@ -1,0 +1,73 @@
+"""Bayesian linear regression: the posterior in closed form, and the loss whose minimum is its mean.
+
+Chapters 2.2 and 6 of the thesis. With y_n = theta' x_n + noise of precision beta and the prior
+theta ~ N(0, I / alpha), the posterior is N(m, S) with S^-1 = A = alpha I + beta X'X and
+m = beta S X'y, (2.11) and (2.13).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+
+from onlinefa.gaussian import Array, LowRankGaussian
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRegression:
+    """A table with a prior: inputs X of shape (N, D), targets y, precisions alpha and beta."""
+
+    X: Array
+    y: Array
+    alpha: float
+    beta: float
+
+    @classmethod
+    def of_table(cls, inputs: Array, y: Array, prior_share: float = 0.01) -> LinearRegression:
+        """As section 6.1 sets it up: standardised inputs, a constant one for the bias, beta from
+        the variance of y, and alpha as a share of the mean diagonal of beta X'X."""
+        for name, column in [*enumerate(inputs.T), ("y", y)]:
+            if np.ptp(column) == 0:
+                raise ValueError(f"column {name} does not vary")
+        standardised = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
+        X = np.column_stack([standardised, np.ones(len(y))])
+        beta = 1 / float(np.var(y))
+        return cls(X, y, alpha=prior_share * beta * float(np.mean(np.sum(X**2, axis=0))), beta=beta)
+
+    @property
+    def D(self) -> int:
+        """The number of weights, the bias among them."""
+        return self.X.shape[1]
+
+    @property
+    def N(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def decay(self) -> float:
+        """lambda / N, the weight decay that goes with a *mean* of squared errors.
+
+        The objective (6.4) is a sum over the table. Minimising a mean with lambda = alpha / beta
+        instead would regularise N times too much.
+        """
+        return self.alpha / self.beta / self.N
+
+    @cached_property
+    def posterior(self) -> LowRankGaussian:
+        """The exact posterior (2.13), by Cholesky decomposition."""
+        A = self.alpha * np.eye(self.D) + self.beta * self.X.T @ self.X
+        mean = cho_solve(cho_factor(A), self.beta * self.X.T @ self.y)
+        half = solve_triangular(cholesky(A, lower=True), np.eye(self.D), lower=True)
+        return LowRankGaussian.of_covariance(mean, half.T @ half)
+
+    def loss(self, theta: Array) -> float:
+        """(6.4) over N: mean squared error plus decay |theta|^2."""
+        errors = self.y - self.X @ theta
+        return float(np.mean(errors**2) + self.decay * np.sum(theta**2))
+
+    def hessian(self) -> Array:
+        """Of the loss, the same everywhere: 2 A / (N beta)."""
+        return 2 * (self.X.T @ self.X / self.N + self.decay * np.eye(self.D))
