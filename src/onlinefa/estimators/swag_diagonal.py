@@ -1,0 +1,16 @@
+"""SWAG-diagonal: the moments of a walk without its deviations (Maddox et al., 2019)."""
+
+from __future__ import annotations
+
+from onlinefa.estimators.diagonal import Diagonal
+
+
+class SWAGDiagonal(Diagonal):
+    """The walk's mean and variances: what this benchmark calls the diagonal control.
+
+    Examples
+    --------
+    >>> from onlinefa import SWAGDiagonal
+    >>> SWAGDiagonal().fit([[0.0, 1.0], [2.0, 5.0]]).noise_variance_
+    array([1., 4.])
+    """
