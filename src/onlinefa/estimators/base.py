@@ -51,6 +51,9 @@ class FactorEstimator(DensityMixin, BaseEstimator):
     n_features_in_ : int, the D of the data
     """
 
+    online: ClassVar[bool] = True
+    """Whether an estimate is at hand after every row; a batch algorithm computes it when asked."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "warm_up": [Interval(Integral, 0, None, closed="left")],

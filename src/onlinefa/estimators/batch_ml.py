@@ -43,6 +43,8 @@ class BatchML(FactorEstimator):
     True
     """
 
+    online = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FactorEstimator._parameter_constraints,
         "tolerance": [Interval(Real, 0, None, closed="neither")],

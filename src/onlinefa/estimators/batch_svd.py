@@ -6,14 +6,18 @@ import numpy as np
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.moments import RunningMoments
 
 
 class BatchSVD(FactorEstimator):
     """scikit-learn's `FactorAnalysis` with its randomised SVD and its default settings otherwise.
 
-    It keeps all rows and fits them when a result is asked for. Mind that the default tolerance
-    stops it after a few iterations, on the noise of the randomised SVD: it is not the maximum
-    likelihood estimate. `BatchML` is.
+    Mind that the default tolerance stops it after a few iterations, on the noise of the randomised
+    SVD: it is not the maximum likelihood estimate. `BatchML` is.
+
+    What scikit-learn computes depends on the rows through their mean and covariance alone, and so
+    it is given 2 D rows that have them, instead of rows without number: the same result to
+    rounding, in O(D^2) memory.
 
     Parameters
     ----------
@@ -28,29 +32,41 @@ class BatchSVD(FactorEstimator):
     (5,)
     """
 
+    online = False
+
     def __init__(self, n_components: int = 1, *, random_state: int | None = 0) -> None:
         self.n_components = n_components
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        return _State(self.n_components, self.random_state)
+        return _State(D, self.n_components, self.random_state)
 
 
-class _State:
-    def __init__(self, K: int, random_state: int | None) -> None:
-        self.count = 0
+class _State(RunningMoments):
+    def __init__(self, D: int, K: int, random_state: int | None) -> None:
+        super().__init__(D, full=True)
         self.K = K
         self.random_state = random_state
-        self.blocks: list[Array] = []
+        self.rows = np.empty((0, D))  # as long as there are no more than 2 D
 
     def absorb(self, X: Array) -> None:
-        self.blocks.append(X.copy())
-        self.count += len(X)
+        super().absorb(X)
+        few = self.count <= 2 * X.shape[1]
+        self.rows = np.concatenate([self.rows, X]) if few else self.rows[:0]
 
     def estimate(self) -> LowRankGaussian:
         from sklearn.decomposition import FactorAnalysis
 
-        self.blocks = [np.concatenate(self.blocks)]
-        model = FactorAnalysis(self.K, svd_method="randomized", random_state=self.random_state)
-        model.fit(self.blocks[0])
-        return LowRankGaussian(model.mean_, model.components_.T, model.noise_variance_)
+        rows = self.rows if len(self.rows) else self._equivalent_rows()
+        default = FactorAnalysis(
+            self.K, svd_method="randomized", random_state=self.random_state, copy=False
+        )
+        # The log-likelihood, whose growth the tolerance bounds, is a sum over the rows.
+        model = default.set_params(tol=default.tol * len(rows) / self.count).fit(rows.copy())
+        return LowRankGaussian(self.mean, model.components_.T, model.noise_variance_)
+
+    def _equivalent_rows(self) -> Array:
+        """2 D rows with mean zero and the same covariance."""
+        eigenvalues, V = np.linalg.eigh(self.second)
+        root = np.sqrt(np.clip(len(V) * eigenvalues, 0, None))[:, None] * V.T
+        return np.concatenate([root, -root])
