@@ -1,15 +1,16 @@
 """A cell is one fit: the unit of truth. A bundle is the cells of one job.
 
 A cell has a digest of everything that decides its result. The cells of a bundle differ in the seed
-only; how cells are bundled decides nothing but how many processes are started.
+and in its inner axes; how cells are bundled decides nothing but how many processes are started.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 
@@ -28,6 +29,10 @@ class Cell:
     def algorithm(self) -> str:
         return str(self.axes["algorithm"])
 
+    def __str__(self) -> str:
+        axes = ", ".join(f"{axis} {value}" for axis, value in self.axes.items())
+        return f"{axes}, seed {self.seed}"
+
     def digest(self, code: str) -> str:
         """A name for the result: the same whenever it would come out the same."""
         identity = [self.experiment, dict(self.axes), self.seed, dict(self.parameters), code]
@@ -36,10 +41,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The cells of one job, alike but for the seed."""
+    """The cells of one job: all combinations of its inner axes, for each of its seeds."""
 
     experiment: str
     axes: Mapping[str, str | int]
+    """What all cells share, in the order of the path."""
+    inner: Mapping[str, Sequence[str | int]]
+    """What they differ in, with all values of each."""
     seeds: tuple[int, ...]
     parameters: Mapping[str, Any]
 
@@ -56,7 +64,16 @@ class Bundle:
         return str(self.axes["algorithm"])
 
     def cells(self) -> list[Cell]:
-        return [Cell(self.experiment, self.axes, seed, self.parameters) for seed in self.seeds]
+        return [
+            Cell(
+                self.experiment,
+                {**self.axes, **dict(zip(self.inner, values, strict=True))},
+                seed,
+                self.parameters,
+            )
+            for values in product(*self.inner.values())
+            for seed in self.seeds
+        ]
 
     def to_json(self) -> str:
         return json.dumps(vars(self), separators=(",", ":"))

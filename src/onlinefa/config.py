@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
-from onlinefa import estimators
+from onlinefa import data, estimators
+from onlinefa.models.sgd_walk import WalkName
 
 Count = Annotated[int, Field(strict=True, ge=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seed = Annotated[int, Field(strict=True, ge=0)]
 Place = tuple[str | int, ...]  # of a value in nested mappings and lists
 
@@ -26,18 +35,12 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Synthetic(_Strict):
-    """Chapter 5: synthetic factor models."""
+class Experiment(_Strict):
+    """What all experiments are told."""
 
     algorithms: list[str] = Field(
         description="algorithms to compare, names of src/onlinefa/estimators"
     )
-    D: list[Count] = Field(description="observation dimensions")
-    K: list[Count] = Field(description="latent dimensions, each below each D")
-    spectrum: list[tuple[Count, Count]] = Field(
-        description="ranges [low, high] of s^2 in Algorithm 3"
-    )
-    T: list[Count] = Field(description="sample sizes at which a fit is measured, increasing")
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
 
     @field_validator("seeds", mode="before")
@@ -46,12 +49,15 @@ class Synthetic(_Strict):
         is_number = isinstance(seeds, int) and not isinstance(seeds, bool)
         return list(range(seeds)) if is_number else seeds
 
-    @field_validator("algorithms", "D", "K", "spectrum", "T", "seeds")
+    @field_validator("*")
     @classmethod
-    def _not_empty_no_duplicates(cls, values: list[Any]) -> list[Any]:
+    def _not_empty_no_duplicates(cls, values: Any) -> Any:
+        if not isinstance(values, list | dict):
+            return values
         if not values:
             raise ValueError("is empty, so there is nothing to run")
-        repeated = sorted({str(value) for value in values if values.count(value) > 1})
+        items = list(values)
+        repeated = sorted({str(value) for value in items if items.count(value) > 1})
         if repeated:
             raise ValueError(f"has {repeated[0]} more than once")
         return values
@@ -63,13 +69,30 @@ class Synthetic(_Strict):
             raise ValueError(complaint)
         return algorithms
 
+
+def _check_below(K: list[int], D: dict[str, int]) -> list[int]:
+    """Every K must be below every D; `D` has them by what a message says of them."""
+    if D:
+        name, smallest = min(D.items(), key=lambda item: item[1])
+        if max(K) >= smallest:
+            raise ValueError(f"{max(K)} must be below every D, and {name}")
+    return K
+
+
+class Synthetic(Experiment):
+    """Chapter 5: synthetic factor models."""
+
+    D: list[Count] = Field(description="observation dimensions")
+    K: list[Count] = Field(description="latent dimensions, each below each D")
+    spectrum: list[tuple[Count, Count]] = Field(
+        description="ranges [low, high] of s^2 in Algorithm 3"
+    )
+    T: list[Count] = Field(description="sample sizes at which a fit is measured, increasing")
+
     @field_validator("K")
     @classmethod
     def _below_every_dimension(cls, K: list[int], info: ValidationInfo) -> list[int]:
-        D = info.data.get("D", [])
-        if D and max(K) >= min(D):
-            raise ValueError(f"{max(K)} must be below every D, and D has {min(D)}")
-        return K
+        return _check_below(K, {f"D has {D}": D for D in info.data.get("D", [])})
 
     @field_validator("spectrum")
     @classmethod
@@ -88,6 +111,78 @@ class Synthetic(_Strict):
         return T
 
 
+class Walking(Experiment):
+    """What experiments that follow SGD are told."""
+
+    batch: Count = Field(description="rows of the table in a step of SGD")
+    warm_up: Count = Field(description="epochs before the first weights are observed")
+    every: Count = Field(description="epochs between two measurements")
+    epochs: Count = Field(description="epochs of a walk, the warm-up among them")
+
+    @field_validator("epochs")
+    @classmethod
+    def _whole_measurements(cls, epochs: int, info: ValidationInfo) -> int:
+        warm_up, every = info.data.get("warm_up"), info.data.get("every")
+        if warm_up and every and (epochs <= warm_up or (epochs - warm_up) % every):
+            raise ValueError(f"{epochs} must be warm_up ({warm_up}) plus a multiple of {every}")
+        return epochs
+
+
+class Linear(Walking):
+    """Chapter 6: linear regression on UCI tables."""
+
+    datasets: list[str] = Field(description="tables, names of src/onlinefa/data")
+    K: list[Count] = Field(description="latent dimensions, each below each table's weights")
+    walks: list[WalkName] = Field(
+        description="batches reshuffled every epoch or drawn with replacement; `_averaged`: means "
+        "over epochs"
+    )
+    learning_rate: Positive = Field(
+        description="of SGD; Table 6.1 has the rate from which on SGD diverges"
+    )
+
+    @field_validator("datasets")
+    @classmethod
+    def _known_tables(cls, datasets: list[str]) -> list[str]:
+        for name in datasets:
+            if name not in data.names():
+                raise ValueError(f"unknown dataset '{name}'{_nearest(name, data.names())}")
+        return datasets
+
+    @field_validator("K")
+    @classmethod
+    def _below_every_dimension(cls, K: list[int], info: ValidationInfo) -> list[int]:
+        D = {name: data.table(name).dimension for name in info.data.get("datasets", [])}
+        return _check_below(K, {f"{name} has {D[name]} weights": D[name] for name in D})
+
+
+class Plane(Walking):
+    """Chapter 6 in two dimensions, to be drawn."""
+
+    K: list[Count] = Field(description="latent dimensions; one is all that fits")
+    rates: dict[str, Positive] = Field(description="learning rates of SGD, each with a name")
+
+    @field_validator("rates")
+    @classmethod
+    def _names_for_paths(cls, rates: dict[str, float]) -> dict[str, float]:
+        for name in rates:
+            if not name.isidentifier():
+                raise ValueError(f"'{name}' must be a word: it becomes part of a path")
+        return rates
+
+    @field_validator("K")
+    @classmethod
+    def _one(cls, K: list[int]) -> list[int]:
+        return _check_below(K, {"the plane has 2": 2})
+
+
+EXPERIMENTS: dict[str, type[Experiment]] = {
+    "synthetic": Synthetic,
+    "linear": Linear,
+    "plane": Plane,
+}
+
+
 class Config(_Strict):
     """Everything that a run of the workflow is told."""
 
@@ -98,9 +193,16 @@ class Config(_Strict):
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="settings of algorithms that differ from their defaults"
     )
+    data_dir: str | None = Field(
+        default=None, description="a folder with tables that you have downloaded yourself"
+    )
     synthetic: Synthetic | None = Field(
         default=None, description="chapter 5: synthetic factor models"
     )
+    linear: Linear | None = Field(
+        default=None, description="chapter 6: linear regression on UCI tables"
+    )
+    plane: Plane | None = Field(default=None, description="chapter 6 in two dimensions")
 
 
 def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
@@ -119,9 +221,9 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
             f"{_source(place, values, files)}: {_key(place)}: {text}" for place, text in mistakes
         ]
         raise ConfigError("\n".join(lines))
-    if config.synthetic is None:
-        file = _source(("synthetic",), values, files)
-        raise ConfigError(f"{file}: synthetic: is missing, so there is nothing to run")
+    if all(getattr(config, name) is None for name in EXPERIMENTS):
+        file = _source((), None, files)
+        raise ConfigError(f"{file}: has none of {', '.join(EXPERIMENTS)}: there is nothing to run")
     return config
 
 
@@ -171,7 +273,7 @@ def _message(mistake: Any) -> str:
     """What pydantic found, in our words where its own are vague."""
     place, text = mistake["loc"], mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
-        model = Synthetic if place[0] == "synthetic" else Config
+        model = EXPERIMENTS.get(str(place[0]), Config)
         return f"unknown key{_nearest(str(place[-1]), model.model_fields)}"
     if mistake["type"] in ("missing", "value_error"):
         return str(text)

@@ -20,30 +20,33 @@ class CellsFailed(RuntimeError):
     """Some cells of a bundle failed. The others are in the store and will not be fitted again."""
 
 
-def fit_bundle(bundle: Bundle, code: str, store: results.Store, output: Path) -> None:
-    """Fit the cells that are not in the store yet, then write all rows of the bundle."""
-    tables, failed = [], []
+def fit_bundle(bundle: Bundle, code: str, store: results.Store, tables: Path, output: Path) -> None:
+    """Fit the cells that are not in the store yet, then write all rows of the bundle.
+
+    `tables` is the folder of datasets that were fetched before.
+    """
+    fitted, failed = [], []
     for cell in bundle.cells():
         digest = cell.digest(code)
         table = store.get(digest)
         if table is not None:
-            log.info("seed %d: already there", cell.seed)
+            log.info("%s: already there", cell)
         else:
             try:
-                table = _fit(cell, digest)
+                table = _fit(cell, digest, tables)
             except Exception:
-                log.exception("seed %d failed", cell.seed)
-                failed.append(cell.seed)
+                log.exception("%s failed", cell)
+                failed.append(str(cell))
                 continue
             store.put(digest, table)
-        tables.append(table)
+        fitted.append(table)
     if failed:
-        raise CellsFailed(f"{bundle.name}: seeds {failed} failed")
-    results.write(pa.concat_tables(tables), output)
+        raise CellsFailed(f"{bundle.name}: failed: {'; '.join(failed)}")
+    results.write(pa.concat_tables(fitted), output)
 
 
-def _fit(cell: Cell, digest: str) -> pa.Table:
-    log.info("seed %d: fitting %s", cell.seed, dict(cell.axes))
+def _fit(cell: Cell, digest: str, tables: Path) -> pa.Table:
+    log.info("%s: fitting", cell)
     # Loaded first: threads of a library that is imported later would not be limited.
     run = experiments.load(cell.experiment)
     estimators.load(cell.algorithm)
@@ -51,7 +54,7 @@ def _fit(cell: Cell, digest: str) -> pa.Table:
     provenance = Provenance()
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
     with threadpool_limits(1):
-        measurements = list(run(cell))
+        measurements = list(run(cell, tables))
     table = results.table_of(cell, digest, measurements, provenance)
-    log.info("seed %d: done in %.1f s", cell.seed, perf_counter() - start)
+    log.info("%s: done in %.1f s", cell, perf_counter() - start)
     return table

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian, NoDensity
 
-Measure = Callable[[LowRankGaussian, LowRankGaussian, Array], float]
-
-_MEASURES: dict[str, Measure] = {
-    "relative_frobenius": lambda truth, estimate, _: truth.relative_frobenius(estimate),
-    "relative_frobenius_off_diagonal": lambda truth, estimate, _: truth.relative_frobenius(
+_DISTANCES: dict[str, Callable[[LowRankGaussian, LowRankGaussian], float]] = {
+    "relative_frobenius": lambda truth, estimate: truth.relative_frobenius(estimate),
+    "relative_frobenius_off_diagonal": lambda truth, estimate: truth.relative_frobenius(
         estimate, off_diagonal=True
     ),
-    "relative_mean_distance": lambda truth, estimate, _: truth.relative_mean_distance(estimate),
-    "wasserstein2": lambda truth, estimate, _: truth.wasserstein2(estimate),
-    "kl_truth_estimate": lambda truth, estimate, _: truth.kl(estimate),
-    "kl_estimate_truth": lambda truth, estimate, _: estimate.kl(truth),
-    "held_out_log_likelihood": lambda _, estimate, held_out: float(
-        np.mean(estimate.log_prob(held_out))
-    ),
-    "largest_principal_angle": lambda truth, estimate, _: _largest_angle(truth, estimate),
+    "relative_mean_distance": lambda truth, estimate: truth.relative_mean_distance(estimate),
+    "wasserstein2": lambda truth, estimate: truth.wasserstein2(estimate),
+    "kl_truth_estimate": lambda truth, estimate: truth.kl(estimate),
+    "kl_estimate_truth": lambda truth, estimate: estimate.kl(truth),
+    "largest_principal_angle": lambda truth, estimate: _largest_angle(truth, estimate),
 }
 
-NAMES = (*_MEASURES, "wasserstein2_per_dimension")
+Value = float | str
+"""A number, or why there is none."""
 
 
 def compare(
-    truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
-) -> dict[str, float | str]:
-    """Every measure by name: its value, or why it has none."""
-    values = {
-        name: _value(measure, truth, estimate, held_out) for name, measure in _MEASURES.items()
-    }
-    distance = values["wasserstein2"]
-    values["wasserstein2_per_dimension"] = (
-        distance if isinstance(distance, str) else distance / truth.dimension
-    )
-    return values
+    truth: LowRankGaussian, estimate: LowRankGaussian, names: Sequence[str]
+) -> dict[str, Value]:
+    """The named distances of an estimate from the truth."""
+    return {name: _value(_DISTANCES[name], truth, estimate) for name in names}
 
 
-def _value(
-    measure: Measure, truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
-) -> float | str:
+def held_out_log_likelihood(estimate: LowRankGaussian, rows: Array) -> Value:
+    """Mean log density of rows that the estimate was not learned from."""
+    return _value(lambda: float(np.mean(estimate.log_prob(rows))))
+
+
+def _value(measure: Callable[..., float], *of: LowRankGaussian) -> Value:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            value = measure(truth, estimate, held_out)
+            value = measure(*of)
     except (NoDensity, np.linalg.LinAlgError) as error:
         return str(error)
     return value if np.isfinite(value) else f"the value is {value}"

@@ -8,26 +8,26 @@ from the store.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onlinefa.cell import Bundle, Cell
-from onlinefa.experiments import Measurement
+from onlinefa.experiments.tracking import Measurement
+from onlinefa.files import atomic
 from onlinefa.provenance import Provenance
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
-KEYS = ["experiment", "dataset", "algorithm", "D", "K", "spectrum", "seed"]
+KEYS = ["experiment", "dataset", "walk", "algorithm", "D", "K", "spectrum", "seed"]
 
 SCHEMA = pa.schema(
     [
         ("experiment", pa.string()),
         ("dataset", pa.string()),
+        ("walk", pa.string()),
         ("algorithm", pa.string()),
         ("D", pa.int64()),
         ("K", pa.int64()),
@@ -60,7 +60,7 @@ def table_of(
     """A cell's rows."""
     same = {
         "experiment": cell.experiment,
-        "dataset": cell.parameters["dataset"],
+        "dataset": cell.parameters.get("dataset"),
         "seed": cell.seed,
         "digest": digest,
         **cell.axes,
@@ -71,18 +71,6 @@ def table_of(
     for row in rows:
         row["peak_memory_mb"] = peak
     return pa.Table.from_pylist(rows, SCHEMA)
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path that becomes `path` when all has gone well, and vanishes otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write(table: pa.Table, path: Path) -> None:

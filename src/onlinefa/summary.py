@@ -36,7 +36,8 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
             "seconds": groups["seconds"].mean(),
         }
     )
-    return summary.join(_statuses(rows)).fillna({"statuses": ""}).join(_behind(rows)).reset_index()
+    summary = summary.join(_statuses(rows)).fillna({"statuses": ""}).reset_index()
+    return summary.merge(_behind(rows), how="left", on=GROUP)
 
 
 def _statuses(rows: pd.DataFrame) -> pd.Series:
@@ -48,13 +49,13 @@ def _statuses(rows: pd.DataFrame) -> pd.Series:
 
 
 def _behind(rows: pd.DataFrame) -> pd.DataFrame:
-    """Paired differences to the best algorithm of each setting."""
-    parts = {}
-    for setting, group in rows.groupby(_COMPARED, dropna=False):
-        by_seed = group.pivot(index="seed", columns="algorithm", values="value")
-        metric = METRICS[group["metric"].iloc[0]]
-        parts[setting] = behind_best(by_seed, metric.higher_is_better)
-    return pd.concat(parts, names=[*_COMPARED, "algorithm"]).reorder_levels(GROUP)
+    """Paired differences to the best algorithm of each setting, for what can be good or bad."""
+    rows = rows[rows["metric"].isin(METRICS)]
+    sign = rows["metric"].map(lambda metric: -1.0 if METRICS[metric].higher_is_better else 1.0)
+    losses = rows.assign(loss=sign * rows["value"]).pivot(
+        index=[*_COMPARED, "seed"], columns="algorithm", values="loss"
+    )
+    return behind_best(losses, _COMPARED).reset_index()
 
 
 def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 
 from onlinefa import estimators
 from onlinefa.cell import Bundle
-from onlinefa.config import Config, ConfigError, Synthetic, validate
+from onlinefa.config import EXPERIMENTS, Config, ConfigError, validate
 from onlinefa.grid import bundles
 
 FOLDER = Path(__file__).parents[2] / "config"
@@ -59,6 +59,21 @@ MISTAKES = {
         -1.0,
         "must be a float in the range",
     ),
+    "unknown dataset": (
+        "linear.datasets",
+        ["bostn"],
+        "unknown dataset 'bostn'; did you mean 'boston'?",
+    ),
+    "K not below the weights": (
+        "linear.K",
+        [7],
+        "7 must be below every D, and yacht has 7 weights",
+    ),
+    "unknown walk": ("linear.walks", ["shuffled"], "'reshuffled'"),
+    "no learning rate": ("linear.learning_rate", 0, "greater than 0, got 0"),
+    "epochs": ("linear.epochs", 15, "15 must be warm_up (10) plus a multiple of 10"),
+    "a path": ("plane.rates", {"0.1": 0.1}, "'0.1' must be a word: it becomes part of a path"),
+    "K of the plane": ("plane.K", [2], "2 must be below every D, and the plane has 2"),
     "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),
     "negative seed": ("synthetic.seeds", [-1], "greater than or equal to 0, got -1"),
 }
@@ -89,25 +104,41 @@ def test_a_value_of_the_command_line_is_not_blamed_on_a_file(default):
 
 
 def test_nothing_to_run_is_refused(default):
-    del default["synthetic"]
-    with pytest.raises(ConfigError, match="nothing to run"):
+    for experiment in EXPERIMENTS:
+        assert bundles(validate(default))
+        del default[experiment]
+    with pytest.raises(
+        ConfigError, match=r"has none of synthetic, linear, plane: .* nothing to run"
+    ):
         validate(default)
 
 
 def test_the_default_grid(default):
     grid = bundles(validate(default))
-    # 5 algorithms x 2 D x 1 K x 3 spectra; 5 seeds, all in one job.
-    assert len(grid) == 30
-    assert sum(len(bundle.cells()) for bundle in grid) == 150
-    assert len({bundle.name for bundle in grid}) == 30
+    # synthetic: 5 algorithms x 2 D x 1 K x 3 spectra. linear: 4 datasets x 6 algorithms. plane: 6
+    # algorithms. All seeds are in one job, and for the latter two all walks and all K.
+    jobs = {"synthetic": 30, "linear": 24, "plane": 6}
+    inner = {"synthetic": 1, "linear": 4 * len(default["linear"]["K"]), "plane": 2}
+    for name in EXPERIMENTS:
+        own = [bundle for bundle in grid if bundle.experiment == name]
+        assert len(own) == len({bundle.name for bundle in own}) == jobs[name]
+        cells = jobs[name] * inner[name] * default[name]["seeds"]
+        assert sum(len(bundle.cells()) for bundle in own) == cells
 
 
 def test_a_single_cell_spells_out_its_path(default):
-    grid = bundles(validate(changed(default, "seeds_per_job", 1)))
-    assert len(grid) == 150
-    assert "synthetic/algorithm~online_em/D~100/K~10/spectrum~1-100/seed~3" in {
-        bundle.name for bundle in grid
-    }
+    names = {bundle.name for bundle in bundles(validate(changed(default, "seeds_per_job", 1)))}
+    assert "synthetic/algorithm~online_em/D~100/K~10/spectrum~1-100/seed~3" in names
+    assert "linear/dataset~yacht/D~7/algorithm~swag/seed~1" in names
+    assert "plane/dataset~plane/D~2/algorithm~online_em/seed~0" in names
+
+
+def test_what_is_inside_of_a_bundle_becomes_part_of_its_cells():
+    bundle = Bundle("linear", {"algorithm": "a"}, {"walk": ["x", "y"], "K": [1, 2]}, (0, 1), {})
+    cells = bundle.cells()
+    assert len(cells) == 8
+    assert cells[0].axes == {"algorithm": "a", "walk": "x", "K": 1}
+    assert len({cell.digest("code") for cell in cells}) == 8
 
 
 def test_bundles_survive_the_command_line(default):
@@ -132,7 +163,7 @@ def test_digests_change_for_whom_a_setting_concerns(default):
     before, after = digests(default), digests(changed(default, "settings.online_sga.warm_up", 50))
     differs = {key for key in before if before[key] != after[key]}
     assert differs == {key for key in before if "online_sga" in key[1]}
-    assert len(differs) == 30
+    assert {key[0] for key in differs} == set(EXPERIMENTS)
 
 
 def test_spelling_out_a_default_changes_nothing(default):
@@ -148,7 +179,9 @@ def documented(model, prefix=""):
 
 def test_every_key_is_documented():
     text = (FOLDER / "README.md").read_text()
-    rows = [*documented(Config), *documented(Synthetic, "synthetic.")]
+    rows = [*documented(Config)]
+    for name, model in EXPERIMENTS.items():
+        rows += documented(model, f"{name}.")
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 
@@ -164,6 +197,7 @@ def test_every_key_is_documented():
 def test_a_file_that_is_no_algorithm_is_one_line(default, tmp_path, monkeypatch, text, complaint):
     (tmp_path / "my_algorithm.py").write_text(text)
     monkeypatch.setattr(estimators, "__path__", [str(tmp_path)])
+    del default["linear"], default["plane"]
     with pytest.raises(ConfigError) as error:
         validate(changed(default | {"settings": {}}, "synthetic.algorithms", ["my_algorithm"]))
     (line,) = str(error.value).splitlines()

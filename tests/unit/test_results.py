@@ -8,7 +8,8 @@ import pytest
 
 from onlinefa import experiments, results
 from onlinefa.cell import Bundle
-from onlinefa.experiments import Measurement
+from onlinefa.experiments.tracking import Measurement
+from onlinefa.files import atomic
 from onlinefa.fitting import CellsFailed, fit_bundle
 from onlinefa.results import ResultError, Store
 
@@ -20,7 +21,7 @@ PARAMETERS = {
     "T": [5],
     "settings": {},
 }
-BUNDLE = Bundle("synthetic", AXES, (0, 1, 2), PARAMETERS)
+BUNDLE = Bundle("synthetic", AXES, {}, (0, 1, 2), PARAMETERS)
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def fitted(monkeypatch):
     class Experiment:
         broken = False
 
-        def run(self, cell):
+        def run(self, cell, tables):
             if self.broken and cell.seed == 1:
                 raise RuntimeError("boom")
             seeds.append(cell.seed)
@@ -45,7 +46,7 @@ def fitted(monkeypatch):
 
 def fit(bundle, tmp_path, code="code"):
     output = results.bundle_path(bundle, tmp_path / "cells")
-    fit_bundle(bundle, code, Store(tmp_path / "store"), output)
+    fit_bundle(bundle, code, Store(tmp_path / "store"), tmp_path, output)
     return output
 
 
@@ -65,14 +66,14 @@ def test_rows_have_the_schema_and_the_keys(fitted, tmp_path):
 def test_finished_cells_are_not_fitted_again_however_they_are_bundled(fitted, tmp_path):
     fit(BUNDLE, tmp_path)
     for seeds in [(0,), (1, 2), (0, 1, 2)]:
-        fit(Bundle("synthetic", AXES, seeds, PARAMETERS), tmp_path)
+        fit(Bundle("synthetic", AXES, {}, seeds, PARAMETERS), tmp_path)
     assert fitted.seeds == [0, 1, 2]
-    fit(Bundle("synthetic", AXES, (0, 1, 2, 3), PARAMETERS), tmp_path)
+    fit(Bundle("synthetic", AXES, {}, (0, 1, 2, 3), PARAMETERS), tmp_path)
     assert fitted.seeds == [0, 1, 2, 3]
 
 
 def test_going_back_to_an_earlier_setting_is_free(fitted, tmp_path):
-    other = Bundle("synthetic", AXES, (0, 1, 2), PARAMETERS | {"T": [7]})
+    other = Bundle("synthetic", AXES, {}, (0, 1, 2), PARAMETERS | {"T": [7]})
     first = pq.read_table(fit(BUNDLE, tmp_path))
     fit(other, tmp_path)
     assert pq.read_table(fit(BUNDLE, tmp_path)).equals(first)
@@ -87,7 +88,7 @@ def test_other_code_is_another_result(fitted, tmp_path):
 
 def test_a_failing_cell_costs_no_other_its_result(fitted, tmp_path):
     fitted.broken = True
-    with pytest.raises(CellsFailed, match=r"seeds \[1\] failed"):
+    with pytest.raises(CellsFailed, match=r"failed: .*, seed 1$"):
         fit(BUNDLE, tmp_path)
     assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
     fitted.broken = False
@@ -104,7 +105,7 @@ def test_a_damaged_entry_of_the_store_is_fitted_again(fitted, tmp_path):
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path):
-    with pytest.raises(KeyboardInterrupt), results.atomic(tmp_path / "x.parquet") as temporary:
+    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "x.parquet") as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from onlinefa import estimators
-from onlinefa.figures.convergence import draw_convergence
-from onlinefa.metrics import NAMES
+from onlinefa.experiments import synthetic, walking
+from onlinefa.figures.chapter5 import draw_over_samples
 from onlinefa.presentation import METRICS, in_order, look
 from onlinefa.stats import behind_best
 from onlinefa.summary import summarise
+from onlinefa.tables import METRICS as TABULATED
 from onlinefa.tables.final import final_rows, to_latex, to_markdown
 
 
@@ -19,8 +20,9 @@ def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectru
     """One row per seed; a value of None is a diverged fit."""
     return pd.DataFrame(
         {
-            "experiment": "synthetic", "dataset": "algorithm_3", "algorithm": algorithm, "D": D,
-            "K": 2, "spectrum": spectrum, "seed": range(len(values)), "step": step,
+            "experiment": "synthetic", "dataset": "algorithm_3", "walk": None,
+            "algorithm": algorithm, "D": D, "K": 2, "spectrum": spectrum,
+            "seed": range(len(values)), "step": step,
             "metric": metric, "value": pd.Series(values, dtype=float),
             "status": ["diverged" if value is None else "ok" for value in values], "seconds": 1.0,
         }
@@ -32,13 +34,16 @@ def summary_of(*frames):
 
 
 def test_paired_differences_by_hand():
-    values = pd.DataFrame({"a": [1.0, 2.0, 6.0], "b": [1.5, 3.5, 5.5], "c": [0.0, None, 0.0]})
-    table = behind_best(values, higher_is_better=False)
+    seeds = pd.MultiIndex.from_product([[10], [0, 1, 2]], names=["D", "seed"])
+    values = pd.DataFrame(
+        {"a": [1.0, 2.0, 6.0], "b": [1.5, 3.5, 5.5], "c": [0.0, None, 0.0]}, index=seeds
+    )
+    table = behind_best(values, ["D"]).loc[10]
     # b - a is 0.5, 1.5, -0.5: mean 0.5, standard deviation 1, over the root of 3. c is incomplete.
     assert table.loc["a"].tolist() == [0, 0]
     assert table.loc["b"].tolist() == pytest.approx([0.5, 1 / np.sqrt(3)])
-    assert behind_best(values, higher_is_better=True).loc["a", "behind"] == pytest.approx(0.5)
-    assert behind_best(values[["c"]], higher_is_better=False).isna().all(axis=None)
+    assert behind_best(-values, ["D"]).loc[(10, "a"), "behind"] == pytest.approx(0.5)
+    assert behind_best(values[["c"]], ["D"]).isna().all(axis=None)
 
 
 def test_summary_by_hand():
@@ -132,7 +137,7 @@ def many_panels():
 
 
 def test_a_figure_has_a_panel_per_spectrum_and_dimension():
-    figure = draw_convergence(many_panels(), "relative_frobenius")
+    figure = draw_over_samples(many_panels(), "relative_frobenius")
     panels = figure.axes
     assert len(panels) == 6
     titles = [panel.get_title() for panel in panels]
@@ -144,7 +149,7 @@ def test_a_figure_has_a_panel_per_spectrum_and_dimension():
 
 
 def test_a_swamping_algorithm_is_cut_off_and_the_panel_says_so():
-    figure = draw_convergence(many_panels(), "relative_frobenius")
+    figure = draw_over_samples(many_panels(), "relative_frobenius")
     for panel in figure.axes:
         notes = " ".join(text.get_text() for text in panel.texts)
         if "10,000" in panel.get_title():
@@ -164,7 +169,7 @@ def test_a_swamping_algorithm_is_cut_off_and_the_panel_says_so():
     ],
 )
 def test_a_missing_seed_is_said_in_the_panel(at_100, at_1000, note):
-    figure = draw_convergence(
+    figure = draw_over_samples(
         summary_of(
             rows("online_sga", at_100), rows("online_sga", at_1000, step=1000),
             rows("diagonal", [1, 2]), rows("diagonal", [1, 2], step=1000),
@@ -177,7 +182,7 @@ def test_a_missing_seed_is_said_in_the_panel(at_100, at_1000, note):
 
 
 def test_a_figure_without_any_value_can_be_drawn():
-    figure = draw_convergence(summary_of(rows("online_sga", [None, None])), "relative_frobenius")
+    figure = draw_over_samples(summary_of(rows("online_sga", [None, None])), "relative_frobenius")
     assert "2 diverged of 2" in figure.axes[0].texts[0].get_text()
 
 
@@ -185,18 +190,21 @@ def test_every_number_of_factors_has_its_own_panels():
     frames = [rows("diagonal", [1, 2]), rows("diagonal", [3, 4]).assign(K=5)]
     titles = [
         panel.get_title()
-        for panel in draw_convergence(summary_of(*frames), "relative_frobenius").axes
+        for panel in draw_over_samples(summary_of(*frames), "relative_frobenius").axes
     ]
     assert len(titles) == 2
     assert "K = 2" in titles[0] and "K = 5" in titles[1]
 
 
 def test_every_algorithm_has_its_own_look():
-    looks = [look(name) for name in estimators.names()]
+    # SWAG-diagonal is the diagonal control under another name, and looks like it.
+    looks = [look(name) for name in estimators.names() if name != "swag_diagonal"]
     assert len({(each.colour, each.marker) for each in looks}) == len(looks)
     assert look("not_there_yet") == look("not_there_yet")
     assert in_order(["zebra", "diagonal", "batch_svd"]) == ["batch_svd", "diagonal", "zebra"]
 
 
-def test_every_metric_has_a_label():
-    assert set(METRICS) == set(NAMES)
+def test_every_metric_has_a_label_and_a_table():
+    assert set(METRICS) == set(synthetic.METRICS) | set(walking.METRICS)
+    assert set(TABULATED["synthetic"]) == set(synthetic.METRICS)
+    assert set(TABULATED["linear"]) == set(TABULATED["plane"]) == set(walking.METRICS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from onlinefa import metrics
 from onlinefa.cell import Cell
 from onlinefa.experiments import synthetic
 from onlinefa.models.factor_model import generate
@@ -76,11 +76,11 @@ def test_algorithms_of_one_seed_see_the_same_everything(monkeypatch):
 
         return Recorder()
 
-    monkeypatch.setattr(synthetic, "_import_and_compile", lambda cell, rows: None)
+    monkeypatch.setattr(synthetic, "import_and_compile", lambda cell, rows: None)
     monkeypatch.setattr(synthetic.estimators, "build", record)
     for algorithm in ("online_em", "batch_svd"):
-        list(synthetic.run(cell(algorithm)))
-    list(synthetic.run(cell("diagonal", seed=1)))
+        list(synthetic.run(cell(algorithm), Path()))
+    list(synthetic.run(cell("diagonal", seed=1), Path()))
     one, two, other = (seen[name] for name in ("online_em", "batch_svd", "diagonal"))
     assert np.array_equal(one["init"], two["init"])
     assert np.array_equal(np.vstack(one["rows"]), np.vstack(two["rows"]))
@@ -91,27 +91,29 @@ def test_algorithms_of_one_seed_see_the_same_everything(monkeypatch):
 
 @pytest.mark.parametrize("algorithm", ["online_em", "online_sga", "batch_svd", "batch_ml"])
 def test_a_cell_measures_every_metric_at_every_sample_size(algorithm):
-    measurements = list(synthetic.run(cell(algorithm)))
+    measurements = list(synthetic.run(cell(algorithm), Path()))
     assert [(m.step, m.metric) for m in measurements] == [
         (T, metric) for T in (50, 300) for metric in dict.fromkeys(m.metric for m in measurements)
     ]
-    assert {m.metric for m in measurements} == set(metrics.NAMES)
+    assert {m.metric for m in measurements} == set(synthetic.METRICS)
     assert all(m.status == "ok" for m in measurements)
     assert all(np.isfinite(m.value) for m in measurements)
 
 
 def test_more_samples_bring_maximum_likelihood_to_the_truth():
-    values = {m.step: m.value for m in synthetic.run(cell("batch_ml", T=(100, 20000)))
+    values = {m.step: m.value for m in synthetic.run(cell("batch_ml", T=(100, 20000)), Path())
               if m.metric == "relative_frobenius"}  # fmt: skip
     # 200 times the samples: a fourteenth of the error, give or take.
     assert values[20000] < values[100] / 5
 
 
 def test_a_diverging_fit_is_recorded_as_diverged(caplog):
-    measurements = list(synthetic.run(cell("online_sga", spectrum=(1, 10000), learning_rate=1e9)))
+    measurements = list(
+        synthetic.run(cell("online_sga", spectrum=(1, 10000), learning_rate=1e9), Path())
+    )
     assert {m.step for m in measurements} == {50, 300}
     at_the_end = [m for m in measurements if m.step == 300]
-    assert {m.metric for m in at_the_end} == set(metrics.NAMES)
+    assert {m.metric for m in at_the_end} == set(synthetic.METRICS)
     assert all(m.status == "diverged" and m.value is None for m in at_the_end)
     assert all("diverged" in m.message for m in at_the_end)
     assert "diverged" in caplog.text
@@ -119,7 +121,7 @@ def test_a_diverging_fit_is_recorded_as_diverged(caplog):
 
 def test_what_is_not_defined_is_said_to_be_undefined():
     # After one row the diagonal control has no variance, and so no density; it never has factors.
-    statuses = {m.metric: m.status for m in synthetic.run(cell("diagonal", T=(1,)))}
+    statuses = {m.metric: m.status for m in synthetic.run(cell("diagonal", T=(1,)), Path())}
     undefined = {metric for metric, status in statuses.items() if status == "undefined"}
     assert undefined == {
         "kl_truth_estimate", "kl_estimate_truth", "held_out_log_likelihood",
@@ -131,12 +133,13 @@ MEMORY = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_synthetic import cell
+from pathlib import Path
 from onlinefa.experiments import synthetic
 from onlinefa.provenance import Provenance
-next(iter(synthetic.run(cell("online_em", T=(100,), D=1000, K=10))))
+next(iter(synthetic.run(cell("online_em", T=(100,), D=1000, K=10), Path())))
 provenance = Provenance()
 before = provenance.peak_memory_mb()
-list(synthetic.run(cell("online_em", T=(30000,), D=1000, K=10)))
+list(synthetic.run(cell("online_em", T=(30000,), D=1000, K=10), Path()))
 print(before, provenance.peak_memory_mb())
 """
 

@@ -6,17 +6,15 @@ block as they are needed, so that an online fit never holds more than one block.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
-from contextlib import suppress
-from time import perf_counter
+from pathlib import Path
 
 import numpy as np
 
 from onlinefa import estimators, metrics
 from onlinefa.cell import Cell
-from onlinefa.estimators.base import FactorEstimator, FitDiverged, orthonormal_factors
-from onlinefa.experiments import Measurement
+from onlinefa.estimators.base import FactorEstimator, orthonormal_factors
+from onlinefa.experiments.tracking import Measurement, import_and_compile, track
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.models.factor_model import generate
 from onlinefa.randomness import Role, generator
@@ -24,10 +22,19 @@ from onlinefa.randomness import Role, generator
 BLOCK = 1000
 HELD_OUT = 1000
 
-log = logging.getLogger(__name__)
+DISTANCES = (
+    "relative_frobenius",
+    "relative_frobenius_off_diagonal",
+    "relative_mean_distance",
+    "wasserstein2",
+    "kl_truth_estimate",
+    "kl_estimate_truth",
+    "largest_principal_angle",
+)
+METRICS = (*DISTANCES, "held_out_log_likelihood", "wasserstein2_per_dimension")
 
 
-def run(cell: Cell) -> Iterator[Measurement]:
+def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Fit one algorithm to one stream of observations and measure it at every T."""
     truth = generate(
         int(cell.axes["D"]),
@@ -36,35 +43,35 @@ def run(cell: Cell) -> Iterator[Measurement]:
         _random(cell, "model"),
     )
     held_out = truth.sample(HELD_OUT, _random(cell, "held_out"))
-    _import_and_compile(cell, held_out[:10, :3])
-    estimator = _estimator(cell, truth)
-    observations = _random(cell, "data")
-    learning, seen = 0.0, 0
-    sample_sizes: list[int] = cell.parameters["T"]
-    for position, T in enumerate(sample_sizes):
-        try:
-            while seen < T:
-                block = truth.sample(min(BLOCK, T - seen), observations)
-                start = perf_counter()
-                estimator.partial_fit(block)
-                learning += perf_counter() - start
-                seen += len(block)
-            start = perf_counter()
-            estimate = estimator.gaussian()
-            # Not what earlier estimates took: they were not needed for this one.
-            seconds = learning + perf_counter() - start
-        except FitDiverged as divergence:
-            log.warning("%s", divergence)
-            for later in sample_sizes[position:]:
-                for metric in metrics.NAMES:
-                    yield Measurement(later, metric, None, "diverged", str(divergence), learning)
-            return
-        for metric, value in metrics.compare(truth, estimate, held_out).items():
-            if isinstance(value, str):
-                yield Measurement(T, metric, None, "undefined", value, seconds)
-            else:
-                yield Measurement(T, metric, value, "ok", "", seconds)
-        log.info("T = %d of %d, %.1f s of fitting", T, sample_sizes[-1], seconds)
+    import_and_compile(cell, held_out[:10, :3])
+    observations, seen = _random(cell, "data"), 0
+
+    def stream(T: int) -> Iterator[Array]:
+        nonlocal seen
+        while seen < T:
+            rows = truth.sample(min(BLOCK, T - seen), observations)
+            seen += len(rows)
+            yield rows
+
+    yield from track(
+        _estimator(cell, truth),
+        cell.parameters["T"],
+        stream,
+        lambda _, estimate: _measure(truth, estimate, held_out),
+        lambda _: METRICS,
+    )
+
+
+def _measure(
+    truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
+) -> dict[str, metrics.Value]:
+    values = metrics.compare(truth, estimate, DISTANCES)
+    values["held_out_log_likelihood"] = metrics.held_out_log_likelihood(estimate, held_out)
+    distance = values["wasserstein2"]
+    values["wasserstein2_per_dimension"] = (
+        distance if isinstance(distance, str) else distance / truth.dimension
+    )
+    return values
 
 
 def _estimator(cell: Cell, truth: LowRankGaussian) -> FactorEstimator:
@@ -76,13 +83,6 @@ def _estimator(cell: Cell, truth: LowRankGaussian) -> FactorEstimator:
         init_factors=orthonormal_factors(normals),
         random_state=int(_random(cell, "sampling").integers(2**31)),
     )
-
-
-def _import_and_compile(cell: Cell, rows: Array) -> None:
-    """A tiny fit that is thrown away: what it loads is not to count as time of the real one."""
-    with suppress(FitDiverged):
-        settings = cell.parameters["settings"]
-        estimators.build(cell.algorithm, settings, n_components=1).fit(rows).gaussian()
 
 
 def _random(cell: Cell, role: Role) -> np.random.Generator:
