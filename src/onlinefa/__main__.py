@@ -22,10 +22,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True)
 
+    fetch = commands.add_parser("fetch", help="fetch one dataset")
+    fetch.add_argument("dataset")
+    fetch.add_argument("--data-dir", default="", help="a folder to look into first")
+    fetch.add_argument("--output", required=True, type=Path, help="DATASET.npy, in any folder")
+    fetch.set_defaults(command=_fetch)
+
     fit = commands.add_parser("fit", help="fit the cells of one job")
     fit.add_argument("--bundle", required=True, help="the cells, as JSON")
     fit.add_argument("--code", required=True, help="digest of the source the job was planned with")
     fit.add_argument("--store", required=True, type=Path, help="folder of finished cells")
+    fit.add_argument("--tables", required=True, type=Path, help="folder of fetched datasets")
     fit.add_argument("--output", required=True, type=Path)
     fit.set_defaults(command=_fit)
 
@@ -46,7 +53,27 @@ def _parser() -> argparse.ArgumentParser:
     tables.add_argument("--summary", required=True, type=Path)
     tables.add_argument("--output", required=True, type=Path, nargs="+", help="METRIC.FORMAT")
     tables.set_defaults(command=_tables)
+
+    datasets = commands.add_parser("datasets", help="write the table of datasets")
+    datasets.add_argument("datasets", nargs="+")
+    datasets.add_argument("--tables", required=True, type=Path, help="folder of fetched datasets")
+    datasets.add_argument("--learning-rate", required=True, type=float)
+    datasets.add_argument("--batch", required=True, type=int)
+    datasets.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
+    datasets.set_defaults(command=_datasets)
     return parser
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    from onlinefa import data
+    from onlinefa.data.sources import DataUnavailable
+
+    try:
+        data.load(options.dataset, options.data_dir or None, cache=options.output.parent)
+    except DataUnavailable as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _fit(options: argparse.Namespace) -> int:
@@ -64,7 +91,7 @@ def _fit(options: argparse.Namespace) -> int:
         )
         return 1
     try:
-        fit_bundle(bundle, options.code, Store(options.store), options.output)
+        fit_bundle(bundle, options.code, Store(options.store), options.tables, options.output)
     except CellsFailed as failure:
         print(failure, file=sys.stderr)
         return 1
@@ -98,6 +125,15 @@ def _tables(options: argparse.Namespace) -> int:
     from onlinefa.tables.final import write_tables
 
     write_tables(options.summary, options.output)
+    return 0
+
+
+def _datasets(options: argparse.Namespace) -> int:
+    from onlinefa.tables.datasets import write_table
+
+    write_table(
+        options.datasets, options.tables, options.learning_rate, options.batch, options.output
+    )
     return 0
 
 

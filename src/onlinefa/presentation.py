@@ -7,8 +7,12 @@ as well. An algorithm without an entry gets one of what is left, always the same
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from onlinefa import estimators
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,10 @@ _LOOKS = {
     "online_sga": Look("online SGA", "#009E73", "^"),
     "batch_ml": Look("maximum likelihood", "#000000", "D"),
     "diagonal": Look("diagonal control", "#7F7F7F", "x", "--"),
+    "swag": Look("SWAG", "#CC79A7", "v"),
+    "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
 }
-_SPARE = [(colour, marker) for marker in "vP*X" for colour in ("#CC79A7", "#56B4E9", "#D55E00")]
+_SPARE = [(colour, marker) for marker in "P*X" for colour in ("#56B4E9", "#D55E00", "#F0E442")]
 
 
 def look(algorithm: str) -> Look:
@@ -45,15 +51,56 @@ def in_order(algorithms: list[str]) -> list[str]:
     return sorted(algorithms, key=lambda a: (known.index(a) if a in known else len(known), a))
 
 
+# What a table's lines and a figure's panels are told apart by, in order.
+_SETTINGS = {
+    "synthetic": ["D", "K", "spectrum"],
+    "linear": ["walk", "dataset", "K"],
+    "plane": ["walk", "K"],
+}
+_WALKS = {
+    "reshuffled": "reshuffled",
+    "replacement": "with replacement",
+    "reshuffled_averaged": "reshuffled, averaged",
+    "replacement_averaged": "with replacement, averaged",
+}
+
+
+def settings_of(rows: pd.DataFrame) -> list[str]:
+    """The columns that tell the settings of an experiment apart."""
+    return _SETTINGS[rows["experiment"].iloc[0]]
+
+
+def at_step(rows: pd.DataFrame) -> str:
+    """When the last measurement was made, as the experiment counts."""
+    step = f"{rows['step'].max():,}"
+    return f"at T = {step}" if (rows["experiment"] == "synthetic").all() else f"after {step} epochs"
+
+
+def spelled(key: str, value: Any) -> str:
+    """A setting's value as readers see it."""
+    if key == "spectrum":
+        low, high = bounds(value)
+        return f"[{low}, {high}]"
+    return _WALKS.get(value, str(value)) if key == "walk" else str(value)
+
+
+def position(key: str, value: Any) -> Any:
+    """By what the values of a setting are sorted."""
+    if key == "spectrum":
+        return bounds(value)
+    known = list(_WALKS)
+    return (known.index(value) if value in known else -1, value) if key == "walk" else value
+
+
 def bounds(spectrum: str) -> tuple[int, int]:
     """Low and high of a spectrum's name, such as 1-100."""
     low, high = spectrum.split("-")
     return int(low), int(high)
 
 
-def over_seeds(number: int) -> str:
-    """What a value with an error bar is."""
-    return f"mean and standard error over {number} seeds" if number > 1 else "one seed"
+def over_seeds(number: int, what: str = "mean and standard error") -> str:
+    """What a value is, and an error bar, if it has one."""
+    return f"{what} over {number} seeds" if number > 1 else "one seed"
 
 
 @dataclass(frozen=True)

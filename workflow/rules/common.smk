@@ -9,10 +9,9 @@ from snakemake.exceptions import WorkflowError
 import onlinefa
 from onlinefa.config import ConfigError, validate
 from onlinefa.digest import code_digest
-from onlinefa.figures import FIGURES, FORMATS as FIGURE_FORMATS
-from onlinefa.grid import bundles, code_of
-from onlinefa.presentation import METRICS
-from onlinefa.tables import FORMATS as TABLE_FORMATS
+from onlinefa.figures import FORMATS as FIGURE_FORMATS, figures_of, module_of
+from onlinefa.grid import bundles, code_of, dataset_of
+from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
 
 # Mistakes in a config stop the run before any job starts, in one line each and without the
 # traceback that an exception would add. Later files are merged on top of earlier ones.
@@ -31,10 +30,13 @@ shell.prefix(
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
+DATASETS = sorted(set(map(dataset_of, BUNDLES.values())) - {None})
+FIGURES = figures_of(EXPERIMENTS, DATASETS)
 
 
 wildcard_constraints:
     bundle=".+",
+    dataset="|".join(DATASETS) or "none",
     experiment="|".join(EXPERIMENTS),
 
 
@@ -43,6 +45,17 @@ def bundle_of(wildcards):
     if wildcards.bundle not in BUNDLES:
         raise WorkflowError(f"{wildcards.bundle} is not in the configured grid")
     return BUNDLES[wildcards.bundle]
+
+
+def dataset(name):
+    """The file of a dataset, once it has been fetched."""
+    return f"results/data/{name}.npy"
+
+
+def tables_read_by(wildcards):
+    """The datasets that a fit job needs; none for synthetic data."""
+    name = dataset_of(bundle_of(wildcards))
+    return [dataset(name)] if name else []
 
 
 def cells(experiment=None):
@@ -56,19 +69,12 @@ def cells(experiment=None):
 
 def figures():
     """All figures of the configured experiments, in all formats."""
-    return [
-        f"results/figures/{figure}.{suffix}"
-        for figure, experiment in FIGURES.items()
-        if experiment in EXPERIMENTS
-        for suffix in FIGURE_FORMATS
-    ]
+    return [f"results/figures/{figure}.{suffix}" for figure in FIGURES for suffix in FIGURE_FORMATS]
 
 
 def tables():
     """All tables of the configured experiments, in all formats."""
-    return [
-        f"results/tables/{experiment}/{metric}.{suffix}"
-        for experiment in EXPERIMENTS
-        for metric in METRICS
-        for suffix in TABLE_FORMATS
-    ]
+    names = [f"{experiment}/{metric}" for experiment in EXPERIMENTS for metric in METRICS[experiment]]
+    if DATASETS:
+        names.append("table_6_1")
+    return [f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS]

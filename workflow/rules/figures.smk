@@ -18,7 +18,7 @@ rule figure:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=lambda wildcards, attempt: 10 * attempt,
     params:
-        code=lambda wildcards: code_digest(f"onlinefa.figures.{wildcards.figure}"),
+        code=lambda wildcards: code_digest(module_of(wildcards.figure)),
     shell:
         r"""
         python -m onlinefa figure {wildcards.figure:q} \

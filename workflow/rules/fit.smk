@@ -2,6 +2,10 @@
 
 
 rule fit:
+    # Ancient: the code pins the values of every table, so that a table that is fetched again is
+    # the same table.
+    input:
+        tables=ancient(tables_read_by),
     output:
         cells="results/cells/{bundle}.parquet",
     log:
@@ -22,12 +26,14 @@ rule fit:
         # Not an output: Snakemake deletes outputs before it reruns a job, and the store is what
         # makes a rerun cheap.
         store="results/store",
+        tables="results/data",
     shell:
         r"""
         python -m onlinefa fit \
             --bundle {params.bundle:q} \
             --code {params.code} \
             --store {params.store:q} \
+            --tables {params.tables:q} \
             --output {output.cells:q} \
             2>{log:q}
         """

@@ -1,9 +1,11 @@
-"""Error against the number of samples: a row of panels per spectrum, a column per D."""
+"""Error against the number of observations: a grid of panels, a line per algorithm."""
 
 from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import dataclass, field
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -13,46 +15,72 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.presentation import METRICS, bounds, in_order, look, over_seeds
+from onlinefa.presentation import METRICS, in_order, look, over_seeds, position
 
 # A panel shows up to this many times the largest value of the median algorithm. What lies beyond
 # would squeeze the others into a line; it is cut off, and the panel says so.
 _HEADROOM = 10
+_MARKERS = 10  # a line has about so many markers and error bars
 
 
-def draw_convergence(summary: pd.DataFrame, metric: str) -> Figure:
-    """Mean and standard error over seeds against T, on logarithmic axes."""
-    rows = summary[summary["metric"] == metric]
-    columns = sorted(set(zip(rows["D"], rows["K"], strict=True)))
-    spectra = sorted(rows["spectrum"].unique(), key=bounds)
-    width, height = 1 + 3.6 * len(columns), 1.2 + 2.5 * len(spectra)
+@dataclass(frozen=True)
+class Layout:
+    """What the panels of a figure are."""
+
+    rows: list[str]
+    """Columns of the summary whose values make a row of panels, and a column of panels."""
+    columns: list[str]
+    title: str
+    """With the panel's settings in braces."""
+    x_label: str
+    x_scale: str
+    step: str
+    """How a note names a step, with the step in braces."""
+    lines: dict[str, str] = field(default_factory=dict)
+    """Metrics that are drawn as horizontal lines, with their labels."""
+    numbers: dict[str, str] = field(default_factory=dict)
+    """Metrics that are written down, because they lie far below everything else."""
+
+
+def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figure:
+    """Mean and standard error over seeds against the steps, on a logarithmic scale."""
+    rows, across = _settings(summary, layout.rows), _settings(summary, layout.columns)
+    width, height = 1 + 3.6 * len(across), 1.2 + 2.5 * len(rows)
     figure, axes = plt.subplots(
-        len(spectra), len(columns), squeeze=False, sharex=True, layout="constrained",
+        len(rows), len(across), squeeze=False, sharex=True, layout="constrained",
         figsize=(width, height),
     )  # fmt: skip
-    for row, spectrum in enumerate(spectra):
-        for column, (D, K) in enumerate(columns):
-            here = (rows["D"] == D) & (rows["K"] == K) & (rows["spectrum"] == spectrum)
-            draw_panel(axes[row, column], rows[here])
-            low, high = bounds(spectrum)
-            axes[row, column].set_title(f"D = {D}, K = {K}, $s^2$ ~ U({low:,}, {high:,})")
+    for axis, setting in zip(axes.flat, [r | c for r in rows for c in across], strict=True):
+        here = (summary[list(setting)] == pd.Series(setting)).all(axis="columns")
+        draw_panel(axis, summary[here], metric, layout)
+        axis.set_title(layout.title.format(**setting))
     for axis in axes[-1]:
-        axis.set_xlabel("number of samples T")
+        axis.set_xlabel(layout.x_label)
     for axis in axes[:, 0]:
         axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title=over_seeds(int(rows["seeds"].max())),
+        title=over_seeds(int(summary["seeds"].max())),
         loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 1.6)),
     )  # fmt: skip
     return figure
 
 
-def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
+def _settings(rows: pd.DataFrame, keys: list[str]) -> list[dict[str, Any]]:
+    """The combinations of values that there are, in order."""
+    found = [
+        dict(zip(keys, values, strict=True))
+        for values in rows[keys].drop_duplicates().itertuples(index=False)
+    ]
+    return sorted(found, key=lambda setting: [position(key, setting[key]) for key in keys])
+
+
+def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> None:
     """Every algorithm's mean, with standard error bars, and a note of what is missing."""
-    axis.set_xscale("log")
+    axis.set_xscale(layout.x_scale)
     axis.set_yscale("log")
+    rows = panel[panel["metric"] == metric]
     values = rows[rows["mean"] > 0]
     limit = _HEADROOM * values.groupby("step")["mean"].median().max()
     notes = []
@@ -66,21 +94,43 @@ def draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
             _mark_cut(axis, algorithm, beyond)
         last = rows[rows["algorithm"] == algorithm].sort_values("step").iloc[-1]
         if last["ok"] < last["seeds"]:
-            notes.append(f"{label}: {last['statuses']} of {last['seeds']} at T = {last['step']:,}")
+            when = layout.step.format(last["step"])
+            notes.append(f"{label}: {last['statuses']} of {last['seeds']} at {when}")
     if notes:
         axis.text(
             0.5, 0.93, "\n".join(notes), transform=axis.transAxes, ha="center", va="top",
             fontsize="x-small", bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none"},
         )  # fmt: skip
     if not values.empty:
-        _set_limits(axis, values[values["mean"] <= limit], room_for_notes=bool(notes))
+        visible = values[values["mean"] <= limit]
+        lines = _draw_references(axis, panel, layout)
+        _set_limits(axis, visible, lines, room_for_notes=bool(notes))
 
 
-def _set_limits(axis: Axes, visible: pd.DataFrame, room_for_notes: bool) -> None:
+def _draw_references(axis: Axes, panel: pd.DataFrame, layout: Layout) -> list[float]:
+    """What is the same for all algorithms, but for rounding: lines, and numbers below them."""
+
+    def height(metric: str) -> float:
+        return float(panel.loc[panel["metric"] == metric, "mean"].mean())
+
+    for metric, label in layout.lines.items():
+        axis.axhline(height(metric), color="#333333", linestyle=":", linewidth=1, label=label)
+    for metric, label in layout.numbers.items():
+        axis.text(
+            0.5, 0.03, f"{label}: {height(metric):.2g}", transform=axis.transAxes, ha="center",
+            fontsize="x-small",
+        )  # fmt: skip
+    return [height(metric) for metric in layout.lines]
+
+
+def _set_limits(
+    axis: Axes, visible: pd.DataFrame, lines: list[float], room_for_notes: bool
+) -> None:
     errors = visible["standard_error"].fillna(0)
     lower = (visible["mean"] - errors).clip(lower=visible["mean"] / 2)
     upper = visible["mean"] + errors
-    axis.set_ylim(lower.min() / 1.2, upper.max() * (1.8 if room_for_notes else 1.25))
+    room = 1.8 if room_for_notes else 1.25
+    axis.set_ylim(min([lower.min(), *lines]) / 1.2, max([upper.max(), *lines]) * room)
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
@@ -89,9 +139,11 @@ def _set_limits(axis: Axes, visible: pd.DataFrame, room_for_notes: bool) -> None
 def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame, limit: float) -> None:
     drawn = look(algorithm)
     bars = rows["standard_error"].where(rows["mean"] <= limit)  # none hang from above the panel
+    sparse = max(1, math.ceil(len(rows) / _MARKERS))
     axis.errorbar(
-        rows["step"], rows["mean"], yerr=bars, label=drawn.label,
-        color=drawn.colour, marker=drawn.marker, linestyle=drawn.line, capsize=2, elinewidth=1,
+        rows["step"], rows["mean"], yerr=bars, label=drawn.label, markevery=sparse,
+        errorevery=sparse, color=drawn.colour, marker=drawn.marker, linestyle=drawn.line,
+        capsize=2, elinewidth=1,
     )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures.convergence import draw_convergence
+from onlinefa.figures.chapter5 import draw_over_samples
 
 
 def draw(summary: pd.DataFrame) -> Figure:
-    return draw_convergence(summary, "relative_frobenius")
+    return draw_over_samples(summary, "relative_frobenius")

@@ -1,4 +1,4 @@
-"""One metric at the largest number of samples: a line per setting, a column per algorithm."""
+"""One metric at the end of all fits: a line per setting, a column per algorithm."""
 
 from __future__ import annotations
 
@@ -7,25 +7,34 @@ from pathlib import Path
 
 import pandas as pd
 
-from onlinefa.presentation import METRICS, bounds, in_order, look, over_seeds
-from onlinefa.results import atomic
+from onlinefa.files import atomic
+from onlinefa.presentation import (
+    METRICS,
+    at_step,
+    in_order,
+    look,
+    over_seeds,
+    position,
+    settings_of,
+    spelled,
+)
 from onlinefa.summary import read_summary
+from onlinefa.tables import render
 
-_SETTING = ["D", "K", "spectrum", "step"]
 _VALUES = ["mean", "standard_error", "ok", "seeds", "statuses", "behind", "behind_error"]
 
 
 def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
     """Write a table under each path: the metric of its name, in the format of its suffix."""
     summarised = read_summary(summary)
-    render: dict[str, Callable[[pd.DataFrame, str], str]] = {
-        ".csv": lambda rows, _: rows.drop(columns="resolution").to_csv(index=False),
+    formats: dict[str, Callable[[pd.DataFrame, str], str]] = {
+        ".csv": lambda rows, _: rows.drop(columns=["experiment", "resolution"]).to_csv(index=False),
         ".md": to_markdown,
         ".tex": to_latex,
     }
     for path in outputs:
         with atomic(path) as temporary:
-            temporary.write_text(render[path.suffix](final_rows(summarised, path.stem), path.stem))
+            temporary.write_text(formats[path.suffix](final_rows(summarised, path.stem), path.stem))
 
 
 def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -35,15 +44,19 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     different models, so that the standard error of a mean may be much larger than that of a
     difference between two algorithms.
     """
-    rows = summary[(summary["metric"] == metric) & (summary["step"] == summary["step"].max())]
-    rows = rows[[*_SETTING, "algorithm", *_VALUES]].copy()
-    order = {name: i for i, name in enumerate(in_order(list(rows["algorithm"].unique())))}
-    rows = rows.assign(_range=rows["spectrum"].map(bounds), _order=rows["algorithm"].map(order))
-    rows = rows.sort_values(["D", "K", "_range", "_order"]).drop(columns=["_range", "_order"])
+    rows = summary[summary["metric"] == metric]
+    rows = rows[rows["step"] == rows["step"].max()]
+    columns = settings_of(rows)
+    rows = rows[["experiment", *columns, "step", "algorithm", *_VALUES]]
+    order = in_order(list(rows["algorithm"].unique()))
+    places = [[position(key, value) for value in rows[key]] for key in columns]
+    places.append([order.index(name) for name in rows["algorithm"]])
+    rows = rows.iloc[sorted(range(len(rows)), key=list(zip(*places, strict=True)).__getitem__)]
+    rows = rows.reset_index(drop=True)
     is_best = rows["behind"] <= rows["behind_error"].fillna(0)
     rows["best"] = is_best & (rows["ok"] == rows["seeds"])
     rows["resolution"] = _resolution(rows)
-    return rows.reset_index(drop=True)
+    return rows
 
 
 def _resolution(rows: pd.DataFrame) -> pd.Series:
@@ -51,7 +64,7 @@ def _resolution(rows: pd.DataFrame) -> pd.Series:
     differences where it is so much smaller that all algorithms would look the same."""
     # Beyond nine digits, a difference that is the same for all seeds is only rounded differently.
     paired = rows["behind_error"].where(rows["behind_error"] > 1e-9 * rows["mean"].abs())
-    of_best = paired.groupby([rows[key] for key in _SETTING]).transform("min")
+    of_best = paired.groupby([rows[key] for key in settings_of(rows)]).transform("min")
     paired, errors = paired.fillna(of_best), rows["standard_error"]
     return errors.mask(paired < errors / 10, paired)
 
@@ -61,9 +74,7 @@ def to_markdown(rows: pd.DataFrame, metric: str) -> str:
         text = _mean_and_error(row, " ± ")
         return f"**{text}**" if row["best"] else text
 
-    header, body = _grid(rows, cell)
-    lines = ["| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *body]]
-    return "\n".join([_caption(rows, metric), "", *lines, ""])
+    return render.to_markdown(_caption(rows, metric), *_grid(rows, cell))
 
 
 def to_latex(rows: pd.DataFrame, metric: str) -> str:
@@ -73,17 +84,7 @@ def to_latex(rows: pd.DataFrame, metric: str) -> str:
         text = _mean_and_error(row, r" \pm ")
         return rf"$\mathbf{{{text}}}$" if row["best"] else f"${text}$"
 
-    header, body = _grid(rows, cell)
-    lines = [" & ".join(line) + r" \\" for line in body]
-    caption = _caption(rows, metric).replace("||", r"$\|$").replace("_", r"\_")
-    return "\n".join(
-        [
-            r"\begin{table}", r"\centering", rf"\caption{{{caption}}}",
-            rf"\begin{{tabular}}{{rr{'r' * (len(header) - 2)}}}", r"\hline",
-            " & ".join(header) + r" \\", r"\hline", *lines, r"\hline",
-            r"\end{tabular}", r"\end{table}", "",
-        ]
-    )  # fmt: skip
+    return render.to_latex(_caption(rows, metric), *_grid(rows, cell))
 
 
 def _grid(
@@ -91,13 +92,13 @@ def _grid(
 ) -> tuple[list[str], list[list[str]]]:
     """Header and lines of a table with a line per setting and a column per algorithm."""
     algorithms = in_order(list(rows["algorithm"].unique()))
-    header = ["D", "K", "spectrum", *(look(name).label for name in algorithms)]
+    columns = settings_of(rows)
+    header = [*columns, *(look(name).label for name in algorithms)]
     body = []
-    for (D, K, spectrum, _), group in rows.groupby(_SETTING, sort=False):
+    for values, group in rows.groupby(columns, sort=False):
         cells = {row["algorithm"]: cell(row) for _, row in group.iterrows()}
-        low, high = bounds(str(spectrum))
-        row = [cells.get(name, "") for name in algorithms]
-        body.append([f"{D}", f"{K}", f"[{low}, {high}]", *row])
+        names = [spelled(key, value) for key, value in zip(columns, values, strict=True)]
+        body.append([*names, *(cells.get(name, "") for name in algorithms)])
     return header, body
 
 
@@ -122,7 +123,7 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     label = METRICS[metric].label
     better = "higher" if METRICS[metric].higher_is_better else "lower"
     return (
-        f"{label[0].upper()}{label[1:]} at T = {rows['step'].max():,}; "
+        f"{label[0].upper()}{label[1:]} {at_step(rows)}; "
         f"{over_seeds(int(rows['seeds'].max()))}; {better} is better. Bold: the best, and what is "
         "behind it by no more than one standard error of the paired difference."
     )

@@ -1,0 +1,53 @@
+"""What the figures of chapter 6 share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from onlinefa.figures.convergence import Layout, draw_convergence
+from onlinefa.gaussian import Array
+
+LAYOUT = Layout(
+    rows=["dataset"],
+    columns=["K"],
+    title="{dataset}, K = {K}",
+    x_label="epochs",
+    x_scale="linear",
+    step="epoch {:,}",
+)
+
+
+def of_the_thesis(summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the walk that the thesis takes; of the first one if it was left out."""
+    walks = list(summary["walk"].unique())
+    return summary[summary["walk"] == ("reshuffled" if "reshuffled" in walks else walks[0])]
+
+
+def draw_over_epochs(
+    summary: pd.DataFrame,
+    metric: str,
+    lines: dict[str, str] | None = None,
+    numbers: dict[str, str] | None = None,
+) -> Figure:
+    """Distances from the posterior against epochs: a row per dataset, a column per K."""
+    layout = replace(LAYOUT, lines=lines or {}, numbers=numbers or {})
+    return draw_convergence(of_the_thesis(summary), metric, layout)
+
+
+def entries(rows: pd.DataFrame, name: str, column: str = "mean") -> Array:
+    """The vector mean[i], or the symmetric matrix covariance[i,j], of one algorithm's rows."""
+    found = {
+        tuple(map(int, match[1].split(","))): value
+        for metric, value in zip(rows["metric"], rows[column], strict=True)
+        if (match := re.fullmatch(rf"{name}\[([\d,]+)\]", metric))
+    }
+    D, axes = 1 + max(index[0] for index in found), len(next(iter(found)))
+    values = np.full((D,) * axes, np.nan)
+    for index, value in found.items():
+        values[index] = values[index[::-1]] = value
+    return values

@@ -1,0 +1,98 @@
+"""Figure 6.7: a regression with two weights: its posterior, SGD's walk, and the approximations."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.figures.chapter6 import entries
+from onlinefa.gaussian import Array
+from onlinefa.presentation import in_order, look
+
+_INSIDE = 0.95
+
+
+def draw(summary: pd.DataFrame) -> Figure:
+    """A panel per learning rate, with the contours that hold 95 % of each distribution."""
+    summary = summary[summary["mean"].notna()]
+    rates = summary[summary["metric"] == "learning_rate"].groupby("walk")["mean"].first()
+    rates = rates.sort_values(ascending=False)
+    figure, axes = plt.subplots(
+        1, len(rates), squeeze=False, sharex=True, sharey=True, layout="constrained",
+        figsize=(1 + 4.6 * len(rates), 5.4),
+    )  # fmt: skip
+    for (walk, rate), axis in zip(rates.items(), axes[0], strict=True):
+        _draw_panel(axis, summary[summary["walk"] == walk])
+        axis.set(title=f"learning rate {rate:g}", xlabel=r"$\theta_1$", aspect="equal")
+    axes[0, 0].set_ylabel(r"$\theta_2$")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
+    algorithms = in_order(list(rows["algorithm"].unique()))
+    own = rows[rows["algorithm"] == algorithms[0]]
+    mean, covariance = entries(own, "true_mean"), entries(own, "true_covariance")
+    walk = _footprints(own)
+    ellipses = {
+        name: _contour(entries(own, "mean"), entries(own, "covariance"))
+        for name in algorithms
+        for own in [rows[rows["algorithm"] == name]]
+        if own["metric"].eq("mean[0]").any()
+    }
+    reach = 4.2 * np.sqrt(np.diag(covariance).max())
+    insets = [axis]
+    # A walk much smaller than the posterior is a dot beside it: it is shown enlarged as well.
+    spread = 6 * walk.std(axis=0).max() if len(walk) else reach
+    if 5 * spread < reach:
+        inset = axis.inset_axes((0.63, 0.63, 0.36, 0.36), xticklabels=[], yticklabels=[])
+        inset.set(aspect="equal")
+        _frame(inset, mean, spread)
+        axis.indicate_inset_zoom(inset, edgecolor="black")
+        insets.append(inset)
+    for drawn in insets:
+        drawn.plot(
+            *walk.T, color="#56B4E9", linewidth=0.4, marker=".",
+            markersize=2, alpha=0.5, label="SGD's walk",
+        )  # fmt: skip
+        drawn.plot(*_contour(mean, covariance), color="black", linewidth=3, label="posterior")
+        for name, ellipse in ellipses.items():
+            style_ = look(name)
+            drawn.plot(
+                *ellipse, color=style_.colour, linestyle=style_.line, linewidth=1.4,
+                label=style_.label,
+            )  # fmt: skip
+    _frame(axis, mean, reach)
+    outside = [
+        look(name).label
+        for name, ellipse in ellipses.items()
+        if (np.abs(ellipse - mean[:, None]) > reach).all(axis=0).any()
+    ]
+    if outside:
+        axis.text(0.03, 0.03, f"{', '.join(outside)}: beyond the frame", fontsize="small",
+                  transform=axis.transAxes)  # fmt: skip
+
+
+def _footprints(rows: pd.DataFrame) -> Array:
+    """Where the walk went, a row per step; none if it diverged."""
+    coordinates = [rows[rows["metric"] == f"theta[{i}]"].sort_values("step") for i in (0, 1)]
+    return np.column_stack([coordinate["mean"] for coordinate in coordinates])
+
+
+def _frame(axis: Axes, centre: Array, reach: float) -> None:
+    axis.set_xlim(centre[0] - reach, centre[0] + reach)
+    axis.set_ylim(centre[1] - reach, centre[1] + reach)
+
+
+def _contour(mean: Array, covariance: Array) -> Array:
+    """Points of the ellipse that holds 95 % of a Gaussian."""
+    radius = np.sqrt(-2 * np.log(1 - _INSIDE))
+    angles = np.linspace(0, 2 * np.pi, 200)
+    eigenvalues, V = np.linalg.eigh(covariance)
+    circle = np.array([np.cos(angles), np.sin(angles)])
+    return mean[:, None] + radius * (V * np.sqrt(np.clip(eigenvalues, 0, None))) @ circle

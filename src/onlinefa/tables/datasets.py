@@ -1,0 +1,59 @@
+"""Table 6.1: the datasets of the linear regression experiments, and what SGD meets there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onlinefa import data
+from onlinefa.files import atomic
+from onlinefa.models.linear_regression import LinearRegression
+from onlinefa.models.sgd_walk import critical_rate
+from onlinefa.tables.render import to_latex, to_markdown
+
+
+def write_table(
+    names: Sequence[str], folder: Path, rate: float, batch: int, outputs: Sequence[Path]
+) -> None:
+    """Write the table under each path, in the format of its suffix."""
+    rows = pd.DataFrame([_facts(name, folder, rate, batch) for name in names])
+    header = [
+        "Dataset", "No. of Instances", "No. of Input Variables",
+        "Explained Variance", "Critical Rate", "Epochs to Settle",
+    ]  # fmt: skip
+    body = [
+        [row["title"], str(row["instances"]), str(row["inputs"]), f"{row['explained']:.2f}",
+         f"{row['critical_rate']:.2f}", f"{row['epochs_to_settle']:.0f}"]
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+    caption = (
+        "UCI regression datasets used in experiments with linear models, and what SGD with batches "
+        f"of {batch} meets there: the share of the variance that the model explains, the learning "
+        "rate from which on the walk diverges, and the epochs in which it forgets its start by a "
+        f"factor of e, in the direction where that takes longest, at the learning rate {rate}."
+    )
+    for path in outputs:
+        render = {".csv": lambda: rows.to_csv(index=False),
+                  ".md": lambda: to_markdown(caption, header, body),
+                  ".tex": lambda: to_latex(caption, header, body)}  # fmt: skip
+        with atomic(path) as temporary:
+            temporary.write_text(render[path.suffix]())
+
+
+def _facts(name: str, folder: Path, rate: float, batch: int) -> dict[str, str | float]:
+    inputs, y = data.load(name, cache=folder)
+    regression = LinearRegression.of_table(inputs, y)
+    residuals = y - regression.X @ regression.posterior.mean
+    slowest = float(np.linalg.eigvalsh(regression.hessian())[0])
+    return {
+        "dataset": name,
+        "title": data.table(name).title,
+        "instances": len(y),
+        "inputs": inputs.shape[1],
+        "explained": float(1 - residuals.var() / y.var()),
+        "critical_rate": critical_rate(regression, batch),
+        "epochs_to_settle": batch / (len(y) * rate * slowest),
+    }
