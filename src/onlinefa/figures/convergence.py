@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import METRICS, in_order, look, over_seeds, position
@@ -104,7 +104,7 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     if not values.empty:
         visible = values[values["mean"] <= limit]
         lines = _draw_references(axis, panel, layout)
-        _set_limits(axis, visible, lines, room_for_notes=bool(notes))
+        _set_limits(axis, visible, lines, len(notes))
 
 
 def _draw_references(axis: Axes, panel: pd.DataFrame, layout: Layout) -> list[float]:
@@ -117,21 +117,21 @@ def _draw_references(axis: Axes, panel: pd.DataFrame, layout: Layout) -> list[fl
         axis.axhline(height(metric), color="#333333", linestyle=":", linewidth=1, label=label)
     for metric, label in layout.numbers.items():
         axis.text(
-            0.5, 0.03, f"{label}: {height(metric):.2g}", transform=axis.transAxes, ha="center",
+            0.98, 0.04, f"{label}: {height(metric):.2g}", transform=axis.transAxes, ha="right",
             fontsize="x-small",
         )  # fmt: skip
     return [height(metric) for metric in layout.lines]
 
 
-def _set_limits(
-    axis: Axes, visible: pd.DataFrame, lines: list[float], room_for_notes: bool
-) -> None:
+def _set_limits(axis: Axes, visible: pd.DataFrame, lines: list[float], notes: int) -> None:
+    """Limits around what is drawn, with room above for notes, and ticks that can be read."""
     errors = visible["standard_error"].fillna(0)
-    lower = (visible["mean"] - errors).clip(lower=visible["mean"] / 2)
-    upper = visible["mean"] + errors
-    room = 1.8 if room_for_notes else 1.25
-    axis.set_ylim(min([lower.min(), *lines]) / 1.2, max([upper.max(), *lines]) * room)
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    lower = min([*(visible["mean"] - errors).clip(lower=visible["mean"] / 2), *lines])
+    upper = max([*(visible["mean"] + errors), *lines])
+    ratio = max(upper / lower, 1.01)
+    axis.set_ylim(lower / ratio**0.08, upper * ratio ** (0.08 + 0.1 * notes))
+    narrow = ratio < 4  # a logarithmic scale has few round numbers there
+    axis.yaxis.set_major_locator(MaxNLocator(5) if narrow else LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
 

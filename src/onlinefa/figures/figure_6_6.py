@@ -51,7 +51,7 @@ def _draw_bars(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> None:
     x, height = np.arange(len(algorithms)), np.zeros(len(algorithms))
     for metric, (label, colour) in _STEPS.items():
         part = table[metric].fillna(0).to_numpy()
-        axis.bar(x, part, bottom=height, color=colour, label=label, width=0.75)
+        axis.bar(x, part, bottom=height, color=colour, label=label, width=0.75, linewidth=0)
         height += part
     errors = last[last["metric"] == "wasserstein2"].set_index("algorithm")["standard_error"]
     axis.errorbar(
