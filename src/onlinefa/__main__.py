@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -22,9 +23,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True)
 
-    fetch = commands.add_parser("fetch", help="fetch one dataset")
+    fetch = commands.add_parser(
+        "fetch", help="fetch one dataset; ONLINEFA_DATA_DIR is searched first"
+    )
     fetch.add_argument("dataset")
-    fetch.add_argument("--data-dir", default="", help="a folder to look into first")
     fetch.add_argument("--output", required=True, type=Path, help="DATASET.npy, in any folder")
     fetch.set_defaults(command=_fetch)
 
@@ -55,8 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     tables.set_defaults(command=_tables)
 
     datasets = commands.add_parser("datasets", help="write the table of datasets")
-    datasets.add_argument("datasets", nargs="+")
-    datasets.add_argument("--tables", required=True, type=Path, help="folder of fetched datasets")
+    datasets.add_argument("tables", type=Path, nargs="+", help="fetched datasets, DATASET.npy")
     datasets.add_argument("--learning-rate", required=True, type=float)
     datasets.add_argument("--batch", required=True, type=int)
     datasets.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
@@ -69,7 +70,9 @@ def _fetch(options: argparse.Namespace) -> int:
     from onlinefa.data.sources import DataUnavailable
 
     try:
-        data.load(options.dataset, options.data_dir or None, cache=options.output.parent)
+        own = os.environ.get("ONLINEFA_DATA_DIR")
+        folder = Path(own).expanduser() if own else None
+        data.load(options.dataset, folder, cache=options.output.parent)
     except DataUnavailable as error:
         print(error, file=sys.stderr)
         return 1
@@ -131,9 +134,7 @@ def _tables(options: argparse.Namespace) -> int:
 def _datasets(options: argparse.Namespace) -> int:
     from onlinefa.tables.datasets import write_table
 
-    write_table(
-        options.datasets, options.tables, options.learning_rate, options.batch, options.output
-    )
+    write_table(options.tables, options.learning_rate, options.batch, options.output)
     return 0
 
 

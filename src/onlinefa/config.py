@@ -116,7 +116,9 @@ class Walking(Experiment):
 
     batch: Count = Field(description="rows of the table in a step of SGD")
     warm_up: Count = Field(description="epochs before the first weights are observed")
-    every: Count = Field(description="epochs between two measurements")
+    every: Count = Field(
+        description="epochs between two measurements; ten times as many for batch algorithms"
+    )
     epochs: Count = Field(description="epochs of a walk, the warm-up among them")
 
     @field_validator("epochs")
@@ -138,7 +140,7 @@ class Linear(Walking):
         "over epochs"
     )
     learning_rate: Positive = Field(
-        description="of SGD; Table 6.1 has the rate from which on SGD diverges"
+        description="of SGD; Table 6.1 has the rates from which on it diverges"
     )
 
     @field_validator("datasets")
@@ -159,21 +161,14 @@ class Linear(Walking):
 class Plane(Walking):
     """Chapter 6 in two dimensions, to be drawn."""
 
-    K: list[Count] = Field(description="latent dimensions; one is all that fits")
-    rates: dict[str, Positive] = Field(description="learning rates of SGD, each with a name")
+    rates: list[Positive] = Field(description="learning rates of SGD, a panel for each")
 
-    @field_validator("rates")
+    @field_validator("seeds")
     @classmethod
-    def _names_for_paths(cls, rates: dict[str, float]) -> dict[str, float]:
-        for name in rates:
-            if not name.isidentifier():
-                raise ValueError(f"'{name}' must be a word: it becomes part of a path")
-        return rates
-
-    @field_validator("K")
-    @classmethod
-    def _one(cls, K: list[int]) -> list[int]:
-        return _check_below(K, {"the plane has 2": 2})
+    def _one_walk(cls, seeds: list[int]) -> list[int]:
+        if len(seeds) > 1:
+            raise ValueError("must be one: every seed has a table of its own, and one is drawn")
+        return seeds
 
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
@@ -194,7 +189,8 @@ class Config(_Strict):
         default_factory=dict, description="settings of algorithms that differ from their defaults"
     )
     data_dir: str | None = Field(
-        default=None, description="a folder with tables that you have downloaded yourself"
+        default=None,
+        description="a folder with tables of your own, relative to where you run snakemake",
     )
     synthetic: Synthetic | None = Field(
         default=None, description="chapter 5: synthetic factor models"

@@ -64,19 +64,17 @@ def _synthetic(grid: Synthetic) -> Jobs:
 def _linear(grid: Linear) -> Jobs:
     inner: Inner = {"walk": grid.walks, "K": grid.K}
     for dataset, algorithm in product(grid.datasets, grid.algorithms):
-        axes: Axes = {
-            "dataset": dataset,
-            "D": data.table(dataset).dimension,
-            "algorithm": algorithm,
-        }
-        yield axes, inner, _walking(grid) | {"learning_rate": grid.learning_rate}
+        table = data.table(dataset)
+        axes: Axes = {"dataset": dataset, "D": table.dimension, "algorithm": algorithm}
+        own = {"learning_rate": grid.learning_rate, "table": table.digest}
+        yield axes, inner, _walking(grid) | own
 
 
 def _plane(grid: Plane) -> Jobs:
-    inner: Inner = {"walk": list(grid.rates), "K": grid.K}
+    inner: Inner = {"walk": [f"{rate:g}" for rate in grid.rates]}
     for algorithm in grid.algorithms:
-        axes: Axes = {"dataset": "plane", "D": 2, "algorithm": algorithm}
-        yield axes, inner, _walking(grid) | {"rates": grid.rates}
+        axes: Axes = {"dataset": "plane", "D": 2, "K": 1, "algorithm": algorithm}
+        yield axes, inner, _walking(grid)
 
 
 def _walking(grid: Walking) -> dict[str, Any]:

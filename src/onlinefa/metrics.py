@@ -20,6 +20,9 @@ _DISTANCES: dict[str, Callable[[LowRankGaussian, LowRankGaussian], float]] = {
     "largest_principal_angle": lambda truth, estimate: _largest_angle(truth, estimate),
 }
 
+# What all experiments report.
+DISTANCES = tuple(name for name in _DISTANCES if name != "largest_principal_angle")
+
 Value = float | str
 """A number, or why there is none."""
 

@@ -55,7 +55,7 @@ def in_order(algorithms: list[str]) -> list[str]:
 _SETTINGS = {
     "synthetic": ["D", "K", "spectrum"],
     "linear": ["walk", "dataset", "K"],
-    "plane": ["walk", "K"],
+    "plane": ["walk"],
 }
 _WALKS = {
     "reshuffled": "reshuffled",
@@ -113,8 +113,8 @@ METRICS = {
     "relative_frobenius": Metric("relative Frobenius distance of covariances"),
     "relative_frobenius_off_diagonal": Metric("relative Frobenius distance, off-diagonal"),
     "relative_mean_distance": Metric("relative distance of means"),
-    "wasserstein2": Metric("2-Wasserstein distance (units of the data)"),
-    "wasserstein2_per_dimension": Metric("2-Wasserstein distance / D (units of the data)"),
+    "wasserstein2": Metric("2-Wasserstein distance"),
+    "wasserstein2_per_dimension": Metric("2-Wasserstein distance / D"),
     "kl_truth_estimate": Metric("KL(truth || estimate) (nats)"),
     "kl_estimate_truth": Metric("KL(estimate || truth) (nats)"),
     "held_out_log_likelihood": Metric("held-out log-likelihood (nats per sample)", True),

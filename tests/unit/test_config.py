@@ -71,9 +71,9 @@ MISTAKES = {
     ),
     "unknown walk": ("linear.walks", ["shuffled"], "'reshuffled'"),
     "no learning rate": ("linear.learning_rate", 0, "greater than 0, got 0"),
-    "epochs": ("linear.epochs", 15, "15 must be warm_up (10) plus a multiple of 10"),
-    "a path": ("plane.rates", {"0.1": 0.1}, "'0.1' must be a word: it becomes part of a path"),
-    "K of the plane": ("plane.K", [2], "2 must be below every D, and the plane has 2"),
+    "walks of no epoch": ("linear.epochs", 15, "15 must be warm_up (10) plus a multiple of 10"),
+    "two planes": ("plane.seeds", 2, "must be one"),
+    "no rate": ("plane.rates", [0.1, -1.0], "greater than 0, got -1.0"),
     "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),
     "negative seed": ("synthetic.seeds", [-1], "greater than or equal to 0, got -1"),
 }
@@ -130,7 +130,7 @@ def test_a_single_cell_spells_out_its_path(default):
     names = {bundle.name for bundle in bundles(validate(changed(default, "seeds_per_job", 1)))}
     assert "synthetic/algorithm~online_em/D~100/K~10/spectrum~1-100/seed~3" in names
     assert "linear/dataset~yacht/D~7/algorithm~swag/seed~1" in names
-    assert "plane/dataset~plane/D~2/algorithm~online_em/seed~0" in names
+    assert "plane/dataset~plane/D~2/K~1/algorithm~online_em/seed~0" in names
 
 
 def test_what_is_inside_of_a_bundle_becomes_part_of_its_cells():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from onlinefa.figures.chapter6 import entries
 from onlinefa.summary import read_summary
 from onlinefa.tables.final import final_rows, to_markdown
 
@@ -15,7 +17,7 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def test_our_numbers_beside_the_published_ones():
-    table = pd.read_csv(RESULTS / "tables" / "relative_frobenius.csv")
+    table = pd.read_csv(RESULTS / "tables" / "synthetic" / "relative_frobenius.csv")
     text = (RESULTS / "chapter5.md").read_text()
     lines = re.findall(r"^\| (\d+) \| \[1, (\d+)\] \|(.*)\|$", text, re.M)
     assert len(lines) == 4
@@ -29,10 +31,62 @@ def test_our_numbers_beside_the_published_ones():
             assert error == pytest.approx(row["standard_error"], rel=0.05)
 
 
-def test_tables_are_those_of_the_summary():
-    rows = final_rows(read_summary(RESULTS / "summary" / "synthetic.parquet"), "relative_frobenius")
-    table = (RESULTS / "tables" / "relative_frobenius.md").read_text()
-    assert to_markdown(rows, "relative_frobenius") == table
+@pytest.mark.parametrize(
+    ("experiment", "metric"), [("synthetic", "relative_frobenius"), ("linear", "wasserstein2")]
+)
+def test_tables_are_those_of_the_summary(experiment, metric):
+    rows = final_rows(read_summary(RESULTS / "summary" / f"{experiment}.parquet"), metric)
+    table = (RESULTS / "tables" / experiment / f"{metric}.md").read_text()
+    assert to_markdown(rows, metric) == table
+
+
+@pytest.fixture(scope="module")
+def final():
+    """The last measurements of chapter 6 with three factors."""
+    summary = read_summary(RESULTS / "summary" / "linear.parquet")
+    return summary[(summary["step"] == summary["step"].max()) & (summary["K"] == 3)]
+
+
+DATASETS = ["boston", "concrete", "energy", "yacht"]
+
+
+def lines_of_chapter_6(columns):
+    text = (RESULTS / "chapter6.md").read_text()
+    lines = re.findall(rf"^\| (\w+) \|((?:[^|]+\|){{{columns}}})$", text, re.M)
+    lines = [(name, cells.strip(" |").split(" | ")) for name, cells in lines if name in DATASETS]
+    assert [name for name, _ in lines] == DATASETS
+    return lines
+
+
+def test_the_steps_from_the_posterior_to_an_estimate(final):
+    algorithms = ["online_em", "online_sga", "batch_svd", "swag", "swag_diagonal"]
+    shared = ["loss_of_sgd", "loss_of_finite_walk", "loss_of_rank"]
+    for dataset, cells in lines_of_chapter_6(9):
+        here = final[(final["dataset"] == dataset) & (final["walk"] == "reshuffled")]
+        means = here.set_index(["algorithm", "metric"])["mean"]
+        expected = [means["batch_ml", metric] for metric in shared]
+        expected += [means[algorithm, "loss_of_algorithm"] for algorithm in algorithms]
+        expected += [means["batch_ml", "floor_of_rank"]]
+        assert [float(cell) for cell in cells] == pytest.approx(expected, abs=6e-4)
+
+
+def test_the_width_and_the_correlations_of_walks(final):
+    walks = ["reshuffled", "replacement", "reshuffled_averaged", "replacement_averaged"]
+    final = final[final["algorithm"] == "batch_ml"]
+    for dataset, (width, *cells) in lines_of_chapter_6(5):
+        for walk, cell in zip(walks, cells, strict=True):
+            here = final[(final["dataset"] == dataset) & (final["walk"] == walk)]
+            truth, estimate = entries(here, "true_covariance"), entries(here, "covariance")
+            narrower, agreement = re.fullmatch(r"(\S+) \((\S+)\)", cell.replace("−", "-")).groups()
+            assert float(width) == pytest.approx(np.sqrt(np.trace(truth)), abs=6e-3)
+            ratio = np.sqrt(np.trace(truth) / np.trace(estimate))
+            assert float(narrower) == pytest.approx(ratio, abs=0.06)
+            above = np.triu_indices(len(truth), 1)
+            correlations = [
+                (C / np.sqrt(np.outer(np.diag(C), np.diag(C))))[above] for C in (truth, estimate)
+            ]
+            expected = np.corrcoef(*correlations)[0, 1]
+            assert float(agreement) == pytest.approx(expected, abs=6e-3)
 
 
 def test_links_of_the_documentation_lead_somewhere():

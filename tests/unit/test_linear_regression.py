@@ -669,7 +669,7 @@ def test_there_is_a_law_just_below_the_critical_rate_and_none_above(walk):
     rate = critical_rate(model, 6)
     law = stationary_law(Descent(model, 0.98 * rate, 6, walk))
     assert np.isfinite(law.variances).all()
-    with pytest.raises(NoStationaryLaw, match="feeds itself"):
+    with pytest.raises(NoStationaryLaw, match="does not settle"):
         stationary_law(Descent(model, 1.02 * rate, 6, walk))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onlinefa import estimators
 from onlinefa.cell import Cell
 from onlinefa.experiments import synthetic
 from onlinefa.models.factor_model import generate
@@ -77,7 +78,7 @@ def test_algorithms_of_one_seed_see_the_same_everything(monkeypatch):
         return Recorder()
 
     monkeypatch.setattr(synthetic, "import_and_compile", lambda cell, rows: None)
-    monkeypatch.setattr(synthetic.estimators, "build", record)
+    monkeypatch.setattr(estimators, "build", record)
     for algorithm in ("online_em", "batch_svd"):
         list(synthetic.run(cell(algorithm), Path()))
     list(synthetic.run(cell("diagonal", seed=1), Path()))

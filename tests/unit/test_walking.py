@@ -134,14 +134,12 @@ def test_without_a_stationary_law_its_losses_are_undefined_and_the_others_are_no
 
 
 def test_the_plane_has_the_posterior_and_the_footprints_of_the_walk():
-    axes = {"dataset": "plane", "D": 2, "algorithm": "swag", "walk": "fast", "K": 1}
-    parameters = PARAMETERS | {"rates": {"fast": 0.1, "slow": 0.01}, "batch": 100}
-    measurements = list(plane.run(Cell("plane", axes, 0, parameters), Path()))
+    axes = {"dataset": "plane", "D": 2, "K": 1, "algorithm": "swag", "walk": "0.1"}
+    measurements = list(plane.run(Cell("plane", axes, 0, PARAMETERS | {"batch": 100}), Path()))
     feet = np.array([m.value for m in measurements if m.metric == "theta[1]"])
     assert len(feet) == 60 * 10  # epochs after the warm-up, batches of 100 among 1000 rows
     values = at_the_end([m for m in measurements if not m.metric.startswith("theta")])
     assert values["mean[1]"] == pytest.approx(feet.mean())
-    assert values["learning_rate"] == 0.1
     # X'X is about N times the inputs' covariance, whose inverse is [[4, -2], [-2, 4]] / 3, and
     # beta is 0.1: variances of about 4 / 300, and a correlation of about -1/2.
     assert values["true_covariance[0,0]"] == pytest.approx(4 / 300, rel=0.15)

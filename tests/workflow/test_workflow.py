@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from running import ROOT, planned, snakemake
 
 from onlinefa import estimators
-
-ROOT = Path(__file__).parents[2]
+from onlinefa.figures import FIGURES
 
 SMALL = {
     "seeds_per_job": 1,
@@ -31,22 +27,7 @@ SMALL = {
     "plane": None,
 }
 CELLS = 3 * 1 * 1 * 2 * 2  # algorithms x D x K x spectra x seeds
-AFTER_FITS = {"summarise": 1, "figure": 2, "tables_synthetic": 1, "all": 1}
-
-
-def snakemake(directory, *arguments, source=ROOT / "src", **variables):
-    """Run Snakemake in a directory, with the virtual environment's programs first on the path."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(source),
-        "OMP_NUM_THREADS": "1",
-        **variables,
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile",
-         "--directory", directory, "--cores", "2", *arguments],
-        capture_output=True, text=True, env=environment,
-    )  # fmt: skip
+AFTER_FITS = {"summarise": 1, "figure_5_1": 1, "figure_5_2": 1, "tables_synthetic": 1, "all": 1}
 
 
 def with_config(directory, **changes):
@@ -58,19 +39,6 @@ def with_config(directory, **changes):
     file = Path(directory, "small.yaml")
     file.write_text(yaml.safe_dump(config))
     return ("--configfile", str(file))
-
-
-def planned(run):
-    """Jobs per rule, and the cell files, that a dry run would make."""
-    assert run.returncode == 0, run.stdout + run.stderr
-    text = run.stdout + run.stderr
-    if "Nothing to be done" in text:
-        return {}, set()
-    stats = text[text.index("Job stats:") :]
-    jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.M)}
-    jobs.pop("total")
-    cells = set(re.findall(r"^    output: results/cells/(\S+)\.parquet", text, re.M))
-    return jobs, cells
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +63,10 @@ def finished(finished_run, tmp_path):
 def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # synthetic: 5 algorithms x 2 D x 3 spectra; linear: 4 datasets x 6 algorithms; times the jobs
     # that the seeds take: one, or 5 of 2 seeds each. plane: 6 algorithms, one seed.
-    # Figures: 5.1 and 5.2, 6.1 to 6.3, 6.4 and 6.5 for each of four datasets, 6.6, 6.7.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
     assert jobs == {
-        "fetch": 4, "fit": fits, "summarise": 3, "figure": 15, "tables_synthetic": 1,
-        "tables_linear": 1, "tables_plane": 1, "table_of_datasets": 1, "all": 1,
+        "fetch": 4, "fit": fits, "summarise": 3, "tables_synthetic": 1, "tables_linear": 1,
+        "tables_plane": 1, "table_of_datasets": 1, "all": 1, **dict.fromkeys(FIGURES, 1),
     }  # fmt: skip
     assert not (tmp_path / "results").exists()
 
@@ -163,7 +130,7 @@ EDITS = {
     "a comment": ("estimators/online_em.py", "# what a name\n", {}),
     "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 4, **AFTER_FITS}),
     "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 4, **AFTER_FITS}),
-    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure": 1, "all": 1}),
+    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, "all": 1}),
     "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, "all": 1}),
     "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
 }
@@ -234,76 +201,3 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
     summary = pq.read_table(tmp_path / "results" / "summary" / "synthetic.parquet").to_pandas()
     diverged = summary[(summary["algorithm"] == "online_sga") & (summary["step"] == 150)]
     assert (diverged["statuses"] == "2 diverged").all()
-
-
-WALKS = {
-    "seeds_per_job": 2,
-    "synthetic": None,
-    "linear": {
-        "datasets": ["yacht"], "algorithms": ["online_em", "batch_ml"], "K": [1, 2],
-        "walks": ["reshuffled", "replacement_averaged"], "epochs": 30, "seeds": 2,
-    },
-    "plane": {"algorithms": ["online_em", "swag_diagonal"], "epochs": 20},
-}  # fmt: skip
-
-
-def with_walks(directory, **changes):
-    """Write the small grid of chapter 6, with some of its linear section changed."""
-    file = Path(directory, "walks.yaml")
-    file.write_text(yaml.safe_dump(WALKS | {"linear": WALKS["linear"] | changes}))
-    return ("--configfile", str(file))
-
-
-@pytest.fixture(scope="module")
-def finished_walks(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("walks")
-    run = snakemake(directory, *with_walks(directory))
-    assert run.returncode == 0, run.stdout + run.stderr
-    return directory
-
-
-def test_chapter_6_from_a_fetched_table_to_figures(finished_walks):
-    results = finished_walks / "results"
-    assert sorted(path.stem for path in results.glob("figures/*.png")) == [
-        "figure_6_1", "figure_6_2", "figure_6_3", "figure_6_4_yacht", "figure_6_5_yacht",
-        "figure_6_6", "figure_6_7",
-    ]  # fmt: skip
-    assert "| Yacht Hydrodynamics | 308 | 6 |" in (results / "tables/table_6_1.md").read_text()
-    table = (results / "tables/linear/wasserstein2.md").read_text()
-    assert "| with replacement, averaged | yacht | 2 |" in table
-    summary = pq.read_table(results / "summary" / "linear.parquet").to_pandas()
-    at_the_end = summary[(summary["step"] == 30) & (summary["metric"] == "wasserstein2")]
-    assert len(at_the_end) == 2 * 2 * 2  # algorithms x K x walks
-    assert (at_the_end["ok"] == 2).all()
-    assert planned(snakemake(finished_walks, "-n", *with_walks(finished_walks))) == ({}, set())
-
-
-def test_a_table_that_is_fetched_again_refits_nothing(finished_walks, tmp_path):
-    directory = Path(shutil.copytree(finished_walks, tmp_path / "run"))
-    (directory / "results" / "data" / "yacht.npy").touch()
-    assert planned(snakemake(directory, "-n", *with_walks(directory))) == ({}, set())
-
-
-def test_a_walk_that_diverges_is_a_status_and_not_a_crash(finished_walks, tmp_path):
-    shutil.copytree(finished_walks / "results" / "data", tmp_path / "results" / "data")
-    table = "results/tables/linear/wasserstein2.md"
-    figures = [f"results/figures/figure_6_{name}.png" for name in ("3", "4_yacht", "5_yacht", "6")]
-    run = snakemake(tmp_path, *with_walks(tmp_path, learning_rate=1e9), "--", table, *figures)
-    assert run.returncode == 0, run.stdout + run.stderr
-    summary = pq.read_table(tmp_path / "results" / "summary" / "linear.parquet").to_pandas()
-    learned = ~summary["metric"].str.startswith("true_")
-    assert (summary["statuses"][learned] == "2 diverged").all()
-    assert "| – |" in (tmp_path / table).read_text()
-
-
-def test_a_table_that_cannot_be_had_is_said_once_and_clearly(tmp_path):
-    nowhere = {
-        "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "",
-        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path),
-    }  # fmt: skip
-    run = snakemake(tmp_path, "--show-failed-logs", *with_walks(tmp_path), **nowhere)
-    assert run.returncode == 1
-    text = run.stdout + run.stderr
-    assert "no source has the table 'yacht'. Tried, in this order:" in text
-    assert "put yacht_hydrodynamics.data into data" in text
-    assert not list(tmp_path.glob("results/cells/linear/**/*.parquet"))

@@ -7,9 +7,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 import onlinefa
+from onlinefa import data
 from onlinefa.config import ConfigError, validate
 from onlinefa.digest import code_digest
-from onlinefa.figures import FORMATS as FIGURE_FORMATS, figures_of, module_of
+from onlinefa.figures import FIGURES as EXPERIMENT_OF, files_of
 from onlinefa.grid import bundles, code_of, dataset_of
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
 
@@ -24,14 +25,16 @@ except ConfigError as error:
     sys.exit(str(error))
 
 # Jobs import the source that planned them, in a conda environment too, where it is not installed.
+SOURCE = str(Path(onlinefa.__file__).parents[1])
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(Path(onlinefa.__file__).parents[1]))}; "
+    f"set -euo pipefail; export PYTHONPATH={shlex.quote(SOURCE)}"
+    f" ONLINEFA_DATA_DIR={shlex.quote(CONFIG.data_dir or '')}; "
 )
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
 DATASETS = sorted(set(map(dataset_of, BUNDLES.values())) - {None})
-FIGURES = figures_of(EXPERIMENTS, DATASETS)
+FIGURES = [figure for figure, experiment in EXPERIMENT_OF.items() if experiment in EXPERIMENTS]
 
 
 wildcard_constraints:
@@ -58,6 +61,12 @@ def tables_read_by(wildcards):
     return [dataset(name)] if name else []
 
 
+def config_of(experiment):
+    """What an experiment is told, as JSON: the configuration without the other experiments."""
+    others = {name: None for name in EXPERIMENTS if name != experiment}
+    return CONFIG.model_copy(update={"data_dir": None, **others}).model_dump_json()
+
+
 def cells(experiment=None):
     """Everything that is fitted, or what is fitted for one experiment."""
     return [
@@ -69,12 +78,14 @@ def cells(experiment=None):
 
 def figures():
     """All figures of the configured experiments, in all formats."""
-    return [f"results/figures/{figure}.{suffix}" for figure in FIGURES for suffix in FIGURE_FORMATS]
+    return [f"results/figures/{file}" for figure in FIGURES for file in files_of(figure, DATASETS)]
 
 
 def tables():
     """All tables of the configured experiments, in all formats."""
-    names = [f"{experiment}/{metric}" for experiment in EXPERIMENTS for metric in METRICS[experiment]]
+    names = [
+        f"{experiment}/{metric}" for experiment in EXPERIMENTS for metric in METRICS[experiment]
+    ]
     if DATASETS:
         names.append("table_6_1")
     return [f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS]

@@ -15,12 +15,11 @@ rule fetch:
         "results/benchmarks/fetch/{dataset}.tsv"
     conda:
         "../../envs/onlinefa.yaml"
-    params:
-        data_dir=CONFIG.data_dir or "",
+    # The user's folder is not among the parameters: where a table comes from changes nothing about
+    # it, and one that is there must not be deleted and fetched again. It is in the environment.
     shell:
         r"""
         python -m onlinefa fetch {wildcards.dataset:q} \
-            --data-dir {params.data_dir:q} \
             --output {output.table:q} \
             2>{log:q}
         """

@@ -1,28 +1,31 @@
-# Draw figures from summaries.
+# Draw figures from summaries: a rule per figure, because some are one picture and some are several.
 
 
-rule figure:
-    input:
-        summary=lambda wildcards: f"results/summary/{FIGURES[wildcards.figure]}.parquet",
-    output:
-        figures=multiext("results/figures/{figure}", *[f".{suffix}" for suffix in FIGURE_FORMATS]),
-    log:
-        "results/logs/figure/{figure}.log",
-    benchmark:
-        "results/benchmarks/figure/{figure}.tsv"
-    wildcard_constraints:
-        figure="|".join(FIGURES),
-    conda:
-        "../../envs/onlinefa.yaml"
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=lambda wildcards, attempt: 10 * attempt,
-    params:
-        code=lambda wildcards: code_digest(module_of(wildcards.figure)),
-    shell:
-        r"""
-        python -m onlinefa figure {wildcards.figure:q} \
-            --summary {input.summary:q} \
-            --output {output.figures:q} \
-            2>{log:q}
-        """
+for figure in FIGURES:
+
+    rule:
+        name:
+            figure
+        input:
+            summary=f"results/summary/{EXPERIMENT_OF[figure]}.parquet",
+        output:
+            pictures=expand("results/figures/{file}", file=files_of(figure, DATASETS)),
+        log:
+            f"results/logs/figures/{figure}.log",
+        benchmark:
+            f"results/benchmarks/figures/{figure}.tsv"
+        conda:
+            "../../envs/onlinefa.yaml"
+        resources:
+            mem_mb=lambda wildcards, attempt: 1000 * attempt,
+            runtime=lambda wildcards, attempt: 10 * attempt,
+        params:
+            figure=figure,
+            code=code_digest(f"onlinefa.figures.{figure}"),
+        shell:
+            r"""
+            python -m onlinefa figure {params.figure:q} \
+                --summary {input.summary:q} \
+                --output {output.pictures:q} \
+                2>{log:q}
+            """

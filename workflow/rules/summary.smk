@@ -15,10 +15,10 @@ rule summarise:
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 20 * attempt,
-    # The whole configuration instead of a list of files, which no command line could hold for a
-    # large grid.
+    # The experiment's configuration instead of a list of files, which no command line could hold
+    # for a large grid.
     params:
-        config=CONFIG.model_dump_json(),
+        config=lambda wildcards: config_of(wildcards.experiment),
         code=code_digest("onlinefa.summary"),
         cells="results/cells",
     shell:

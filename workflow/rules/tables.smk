@@ -52,15 +52,13 @@ rule table_of_datasets:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=lambda wildcards, attempt: 10 * attempt,
     params:
-        datasets=DATASETS,
-        folder="results/data",
         rate=CONFIG.linear.learning_rate if CONFIG.linear else 0,
         batch=CONFIG.linear.batch if CONFIG.linear else 0,
+        values=[data.table(name).digest for name in DATASETS],
         code=code_digest("onlinefa.tables.datasets"),
     shell:
         r"""
-        python -m onlinefa datasets {params.datasets:q} \
-            --tables {params.folder:q} \
+        python -m onlinefa datasets {input.tables:q} \
             --learning-rate {params.rate} \
             --batch {params.batch} \
             --output {output.tables:q} \

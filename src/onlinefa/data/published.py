@@ -89,14 +89,14 @@ def _first(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0]
 
 
-def text(separator: str, *, header: bool, target: int = -1, drop: tuple[int, ...] = ()) -> Reader:
+def text(separator: str, *, header: bool, target: int = -1) -> Reader:
     """A reader of delimited text."""
 
     def read(content: bytes) -> Array:
         import pandas as pd
 
         frame = pd.read_csv(BytesIO(content), sep=separator, header=0 if header else None)
-        return _target_last(frame.to_numpy(np.float64), target, drop)
+        return _target_last(frame.to_numpy(np.float64), target)
 
     return read
 
@@ -114,7 +114,7 @@ def spreadsheet(*, target: int = -1, drop: tuple[int, ...] = ()) -> Reader:
     return read
 
 
-def _target_last(values: Array, target: int, drop: tuple[int, ...]) -> Array:
+def _target_last(values: Array, target: int, drop: tuple[int, ...] = ()) -> Array:
     """Without the dropped columns, and with the target's column moved to the end."""
     width = values.shape[1]
     left_out = {target % width, *(column % width for column in drop)}

@@ -1,4 +1,7 @@
-"""A regression with two weights, whose posterior, walk and approximations can be drawn."""
+"""A regression with two weights, whose posterior, walk and approximations can be drawn.
+
+A walk is named by its learning rate.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,9 @@ INPUT_COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.0]])
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Follow a walk over a random table, and record where it went."""
-    rate, batch = cell.parameters["rates"][cell.axes["walk"]], cell.parameters["batch"]
+    rate, batch = float(cell.axes["walk"]), cell.parameters["batch"]
     descent = Descent(generate(random(cell, "model")), rate, batch, "reshuffled")
     yield from follow(cell, descent)
-    yield Measurement.of(cell.parameters["epochs"], "learning_rate", rate, 0.0)
     yield from _footprints(cell, descent)
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from onlinefa import estimators, metrics
+from onlinefa import metrics
 from onlinefa.cell import Cell
-from onlinefa.estimators.base import FactorEstimator, orthonormal_factors
-from onlinefa.experiments.tracking import Measurement, import_and_compile, track
+from onlinefa.experiments.tracking import Measurement, import_and_compile, new_estimator, track
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.models.factor_model import generate
 from onlinefa.randomness import Role, generator
@@ -22,16 +21,12 @@ from onlinefa.randomness import Role, generator
 BLOCK = 1000
 HELD_OUT = 1000
 
-DISTANCES = (
-    "relative_frobenius",
-    "relative_frobenius_off_diagonal",
-    "relative_mean_distance",
-    "wasserstein2",
-    "kl_truth_estimate",
-    "kl_estimate_truth",
+METRICS = (
+    *metrics.DISTANCES,
     "largest_principal_angle",
+    "held_out_log_likelihood",
+    "wasserstein2_per_dimension",
 )
-METRICS = (*DISTANCES, "held_out_log_likelihood", "wasserstein2_per_dimension")
 
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
@@ -54,7 +49,7 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
             yield rows
 
     yield from track(
-        _estimator(cell, truth),
+        new_estimator(cell, truth.dimension, _random(cell, "init"), _random(cell, "sampling")),
         cell.parameters["T"],
         stream,
         lambda _, estimate: _measure(truth, estimate, held_out),
@@ -65,24 +60,13 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
 def _measure(
     truth: LowRankGaussian, estimate: LowRankGaussian, held_out: Array
 ) -> dict[str, metrics.Value]:
-    values = metrics.compare(truth, estimate, DISTANCES)
+    values = metrics.compare(truth, estimate, METRICS[:-2])
     values["held_out_log_likelihood"] = metrics.held_out_log_likelihood(estimate, held_out)
     distance = values["wasserstein2"]
     values["wasserstein2_per_dimension"] = (
         distance if isinstance(distance, str) else distance / truth.dimension
     )
     return values
-
-
-def _estimator(cell: Cell, truth: LowRankGaussian) -> FactorEstimator:
-    normals = _random(cell, "init").standard_normal(truth.factors.shape)
-    return estimators.build(
-        cell.algorithm,
-        cell.parameters["settings"],
-        n_components=truth.rank,
-        init_factors=orthonormal_factors(normals),
-        random_state=int(_random(cell, "sampling").integers(2**31)),
-    )
 
 
 def _random(cell: Cell, role: Role) -> np.random.Generator:

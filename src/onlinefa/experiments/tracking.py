@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
+import numpy as np
+
 from onlinefa import estimators
 from onlinefa.cell import Cell
-from onlinefa.estimators.base import FactorEstimator, FitDiverged
+from onlinefa.estimators.base import FactorEstimator, FitDiverged, orthonormal_factors
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.metrics import Value
 
@@ -75,6 +77,20 @@ def track(
         for metric, value in measure(step, estimate).items():
             yield Measurement.of(step, metric, value, seconds)
         log.info("%d of %d, %.1f s of fitting", step, steps[-1], seconds)
+
+
+def new_estimator(
+    cell: Cell, D: int, init: np.random.Generator, sampling: np.random.Generator
+) -> FactorEstimator:
+    """The cell's algorithm, with the initial factors and the seed that all algorithms are given."""
+    K = int(cell.axes["K"])
+    return estimators.build(
+        cell.algorithm,
+        cell.parameters["settings"],
+        n_components=K,
+        init_factors=orthonormal_factors(init.standard_normal((D, K))),
+        random_state=int(sampling.integers(2**31)),
+    )
 
 
 def import_and_compile(cell: Cell, rows: Array) -> None:

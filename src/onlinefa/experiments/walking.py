@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from onlinefa import estimators, metrics
+from onlinefa import metrics
 from onlinefa.cell import Cell
-from onlinefa.estimators.base import FactorEstimator, orthonormal_factors
 from onlinefa.estimators.batch_ml import BatchML, maximum_likelihood
 from onlinefa.experiments.tracking import (
     Measurement,
     StreamDiverged,
     import_and_compile,
+    new_estimator,
     track,
 )
 from onlinefa.gaussian import Array, LowRankGaussian
@@ -29,14 +29,7 @@ from onlinefa.models.sgd_walk import (
 from onlinefa.moments import RunningMoments
 from onlinefa.randomness import Role, generator
 
-METRICS = (
-    "relative_frobenius",
-    "relative_frobenius_off_diagonal",
-    "relative_mean_distance",
-    "wasserstein2",
-    "kl_truth_estimate",
-    "kl_estimate_truth",
-)
+METRICS = metrics.DISTANCES
 
 # From the posterior to what an algorithm has learned, in four steps. Each is the 2-Wasserstein
 # distance between two neighbours of: the posterior; the law that SGD settles into; the mean and
@@ -59,7 +52,8 @@ def follow(cell: Cell, descent: Descent) -> Iterator[Measurement]:
     regression, parameters = descent.regression, cell.parameters
     walker = start(cell, descent)
     moments = RunningMoments(regression.D, full=True)
-    estimator = _estimator(cell, regression.D)
+    init = random(cell, "init", f"/K~{cell.axes['K']}")
+    estimator = new_estimator(cell, regression.D, init, random(cell, "sampling"))
     steps = _epochs(parameters["warm_up"], parameters["every"], parameters["epochs"])
     if not estimator.online:
         steps = steps[-1::-_BATCH_EVERY][::-1]
@@ -148,18 +142,6 @@ def entries(prefix: str, gaussian: LowRankGaussian) -> dict[str, metrics.Value]:
         for i in range(gaussian.dimension)
         for j in range(i, gaussian.dimension)
     }
-
-
-def _estimator(cell: Cell, D: int) -> FactorEstimator:
-    K = int(cell.axes["K"])
-    normals = random(cell, "init", f"/K~{K}").standard_normal((D, K))
-    return estimators.build(
-        cell.algorithm,
-        cell.parameters["settings"],
-        n_components=K,
-        init_factors=orthonormal_factors(normals),
-        random_state=int(random(cell, "sampling").integers(2**31)),
-    )
 
 
 def random(cell: Cell, role: Role, more: str = "") -> np.random.Generator:

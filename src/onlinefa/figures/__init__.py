@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 # The experiment whose summary a figure reads; without it in the configuration it is not drawn.
-_EXPERIMENTS = {
+FIGURES = {
     "figure_5_1": "synthetic",
     "figure_5_2": "synthetic",
     "figure_6_1": "linear",
@@ -23,39 +24,19 @@ _ONE_PER_DATASET = ("figure_6_4", "figure_6_5")
 FORMATS = ("png", "svg", "pdf")
 
 
-def figures_of(experiments: Iterable[str], datasets: Iterable[str]) -> dict[str, str]:
-    """The figures of some experiments, each with the experiment whose summary it reads."""
-    return {
-        name: experiment
-        for figure, experiment in _EXPERIMENTS.items()
-        if experiment in experiments
-        for name in (
-            [f"{figure}_{dataset}" for dataset in datasets]
-            if figure in _ONE_PER_DATASET
-            else [figure]
-        )
-    }
+def files_of(figure: str, datasets: Iterable[str]) -> list[str]:
+    """The files of a figure, in all formats: one picture, or one for each dataset."""
+    one_each = figure in _ONE_PER_DATASET
+    pictures = [f"{figure}_{dataset}" for dataset in datasets] if one_each else [figure]
+    return [f"{picture}.{suffix}" for picture in pictures for suffix in FORMATS]
 
 
-def module_of(name: str) -> str:
-    """The module that draws a figure."""
-    return f"{__name__}.{_split(name)[0]}"
-
-
-def draw(name: str, summary: Path, outputs: Sequence[Path]) -> None:
-    """Draw a figure and save it under each path, in the format of its suffix."""
+def draw(figure: str, summary: Path, outputs: Sequence[Path]) -> None:
+    """Draw a figure's pictures and save each under its paths, in the formats of their suffixes."""
     from onlinefa.figures.style import save
     from onlinefa.summary import read_summary
 
-    rows, (_, dataset) = read_summary(summary), _split(name)
-    if dataset:
-        rows = rows[rows["dataset"] == dataset]
-    save(import_module(module_of(name)).draw(rows), outputs)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """A figure's own name, and that of the dataset it is about, if it is about one."""
-    for figure in _ONE_PER_DATASET:
-        if name.startswith(f"{figure}_"):
-            return figure, name.removeprefix(f"{figure}_")
-    return name, ""
+    module, rows = import_module(f"{__name__}.{figure}"), read_summary(summary)
+    for picture, paths in groupby(sorted(outputs), key=lambda path: path.stem):
+        dataset = picture.removeprefix(figure).removeprefix("_")
+        save(module.draw(rows[rows["dataset"] == dataset] if dataset else rows), list(paths))

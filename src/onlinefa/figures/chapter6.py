@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from onlinefa.figures.convergence import Layout, draw_convergence
 from onlinefa.gaussian import Array
+from onlinefa.presentation import look, position, spelled
 
 LAYOUT = Layout(
     rows=["dataset"],
@@ -23,9 +24,23 @@ LAYOUT = Layout(
 
 
 def of_the_thesis(summary: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the walk that the thesis takes; of the first one if it was left out."""
-    walks = list(summary["walk"].unique())
-    return summary[summary["walk"] == ("reshuffled" if "reshuffled" in walks else walks[0])]
+    """The rows of the walk that the thesis takes; of another one if that was left out."""
+    walks = sorted(summary["walk"].unique(), key=lambda walk: position("walk", walk))
+    return summary[summary["walk"] == walks[0]]
+
+
+def walk_of(rows: pd.DataFrame) -> str:
+    """What a figure says of the walk that it shows."""
+    return f"batches {spelled('walk', rows['walk'].iloc[0])}"
+
+
+def missing_seeds(rows: pd.DataFrame) -> list[str]:
+    """What a figure says of seeds that have no result at the end: 'SWAG: 2 diverged of 3'."""
+    last = rows[(rows["metric"] == "wasserstein2") & (rows["step"] == rows["step"].max())]
+    return [
+        f"{look(row['algorithm']).label}: {row['statuses']} of {row['seeds']}"
+        for _, row in last[last["ok"] < last["seeds"]].iterrows()
+    ]
 
 
 def draw_over_epochs(
@@ -35,8 +50,9 @@ def draw_over_epochs(
     numbers: dict[str, str] | None = None,
 ) -> Figure:
     """Distances from the posterior against epochs: a row per dataset, a column per K."""
-    layout = replace(LAYOUT, lines=lines or {}, numbers=numbers or {})
-    return draw_convergence(of_the_thesis(summary), metric, layout)
+    rows = of_the_thesis(summary)
+    layout = replace(LAYOUT, note=walk_of(rows), lines=lines or {}, numbers=numbers or {})
+    return draw_convergence(rows, metric, layout)
 
 
 def entries(rows: pd.DataFrame, name: str, column: str = "mean") -> Array:

@@ -36,10 +36,12 @@ class Layout:
     x_scale: str
     step: str
     """How a note names a step, with the step in braces."""
+    note: str = ""
+    """What is to be said above the legend."""
     lines: dict[str, str] = field(default_factory=dict)
     """Metrics that are drawn as horizontal lines, with their labels."""
     numbers: dict[str, str] = field(default_factory=dict)
-    """Metrics that are written down, because they lie far below everything else."""
+    """Metrics that are written down at the foot of a panel."""
 
 
 def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figure:
@@ -61,7 +63,7 @@ def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figu
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title=over_seeds(int(summary["seeds"].max())),
+        title="; ".join(filter(None, [layout.note, over_seeds(int(summary["seeds"].max()))])),
         loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 1.6)),
     )  # fmt: skip
     return figure

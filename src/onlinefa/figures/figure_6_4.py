@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 
 from onlinefa import data
 from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.figures.chapter6 import entries, of_the_thesis
+from onlinefa.figures.chapter6 import entries, missing_seeds, of_the_thesis, walk_of
 from onlinefa.gaussian import Array
 from onlinefa.presentation import in_order, look, over_seeds
 
@@ -36,20 +36,18 @@ def draw(summary: pd.DataFrame) -> Figure:
         axis.set_yticks(range(table.dimension), [*table.inputs, "bias"], fontsize="xx-small")
     figure.colorbar(image, ax=axes[0], label="covariance", pad=0.01)
     figure.colorbar(correlation, ax=axes[1], label="correlation", pad=0.01)
-    figure.suptitle(
-        f"{table.title}, K = {rows['K'].iloc[0]}: {over_seeds(int(rows['seeds'].max()), 'mean')}"
-    )
+    facts = [walk_of(rows), over_seeds(int(rows["seeds"].max()), "mean"), *missing_seeds(rows)]
+    figure.suptitle(f"{table.title}, K = {rows['K'].iloc[0]}: {'; '.join(facts)}")
     return figure
 
 
 def _covariances(rows: pd.DataFrame) -> dict[str, Array]:
-    """By label, the posterior's first; without algorithms that have diverged."""
+    """By label, the posterior's first; without algorithms that have no result."""
     rows = rows[rows["mean"].notna()]
-    named: dict[str, Array] = {}
+    named = {"posterior": entries(rows, "true_covariance")}
     for algorithm in in_order(list(rows["algorithm"].unique())):
         own = rows[rows["algorithm"] == algorithm]
         if own["metric"].eq("covariance[0,0]").any():
-            named.setdefault("posterior", entries(own, "true_covariance"))
             named[look(algorithm).label] = entries(own, "covariance")
     return named
 

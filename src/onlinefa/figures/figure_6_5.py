@@ -10,14 +10,15 @@ from matplotlib.figure import Figure
 
 from onlinefa import data
 from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.figures.chapter6 import entries, of_the_thesis
+from onlinefa.figures.chapter6 import entries, missing_seeds, of_the_thesis, walk_of
 from onlinefa.presentation import in_order, look, over_seeds
 
 
 def draw(summary: pd.DataFrame) -> Figure:
     """A point per weight and algorithm; what is right lies on the diagonal."""
     rows = of_the_thesis(summary)
-    rows = rows[(rows["K"] == rows["K"].max()) & rows["mean"].notna()]
+    rows = rows[rows["K"] == rows["K"].max()]
+    notes, rows = missing_seeds(rows), rows[rows["mean"].notna()]
     figure, (means, variances) = plt.subplots(1, 2, layout="constrained", figsize=(9.5, 4.6))
     for algorithm in in_order(list(rows["algorithm"].unique())):
         own = rows[rows["algorithm"] == algorithm]
@@ -32,8 +33,8 @@ def draw(summary: pd.DataFrame) -> Figure:
         _draw_diagonal(axis)
         axis.set(xlabel=f"posterior {quantity}", ylabel=f"estimated {quantity}")
     handles, labels = means.get_legend_handles_labels()
-    seeds = over_seeds(int(rows["seeds"].max()))
-    figure.legend(handles, labels, title=seeds, loc="outside lower center", ncols=4)
+    facts = "; ".join([walk_of(rows), over_seeds(int(rows["seeds"].max())), *notes])
+    figure.legend(handles, labels, title=facts, loc="outside lower center", ncols=4)
     title = data.table(rows["dataset"].iloc[0]).title
     figure.suptitle(f"{title}, K = {rows['K'].iloc[0]}: one point per weight")
     return figure

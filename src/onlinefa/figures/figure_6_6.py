@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.figures.chapter6 import missing_seeds
 from onlinefa.presentation import in_order, look, over_seeds, position, spelled
 
 # In the order of the way from the posterior to the estimate.
@@ -63,8 +64,10 @@ def _draw_bars(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> None:
         table["floor_of_rank"].mean(), color="black", linestyle=":", linewidth=1,
         label="best factor analysis of the posterior",
     )  # fmt: skip
-    for position_, name in enumerate(algorithms):
-        if np.isnan(table.loc[name, "wasserstein2"]):
-            axis.text(position_, 0, " diverged", rotation=90, ha="center", va="bottom")
+    notes = missing_seeds(rows)
+    if table["loss_of_sgd"].isna().all():
+        notes.append("SGD does not settle: its step is missing")
+    axis.text(0.5, 0.97, "\n".join(notes), transform=axis.transAxes, ha="center", va="top",
+              fontsize="x-small")  # fmt: skip
     axis.grid(axis="x", visible=False)
     axis.set_xticks(x, [look(name).label for name in algorithms], rotation=60, ha="right")

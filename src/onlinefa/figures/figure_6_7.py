@@ -19,15 +19,14 @@ _INSIDE = 0.95
 def draw(summary: pd.DataFrame) -> Figure:
     """A panel per learning rate, with the contours that hold 95 % of each distribution."""
     summary = summary[summary["mean"].notna()]
-    rates = summary[summary["metric"] == "learning_rate"].groupby("walk")["mean"].first()
-    rates = rates.sort_values(ascending=False)
+    rates = sorted(summary["walk"].unique(), key=float, reverse=True)
     figure, axes = plt.subplots(
         1, len(rates), squeeze=False, sharex=True, sharey=True, layout="constrained",
         figsize=(1 + 4.6 * len(rates), 5.4),
     )  # fmt: skip
-    for (walk, rate), axis in zip(rates.items(), axes[0], strict=True):
-        _draw_panel(axis, summary[summary["walk"] == walk])
-        axis.set(title=f"learning rate {rate:g}", xlabel=r"$\theta_1$", aspect="equal")
+    for rate, axis in zip(rates, axes[0], strict=True):
+        _draw_panel(axis, summary[summary["walk"] == rate])
+        axis.set(title=f"learning rate {rate}", xlabel=r"$\theta_1$", aspect="equal")
     axes[0, 0].set_ylabel(r"$\theta_2$")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
@@ -71,7 +70,7 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
     outside = [
         look(name).label
         for name, ellipse in ellipses.items()
-        if (np.abs(ellipse - mean[:, None]) > reach).all(axis=0).any()
+        if (np.abs(ellipse - mean[:, None]) > reach).any()
     ]
     if outside:
         axis.text(0.03, 0.03, f"{', '.join(outside)}: beyond the frame", fontsize="small",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from onlinefa.gaussian import Array, LowRankGaussian
 
@@ -59,8 +59,9 @@ class LinearRegression:
     def posterior(self) -> LowRankGaussian:
         """The exact posterior (2.13), by Cholesky decomposition."""
         A = self.alpha * np.eye(self.D) + self.beta * self.X.T @ self.X
-        mean = cho_solve(cho_factor(A), self.beta * self.X.T @ self.y)
-        half = solve_triangular(cholesky(A, lower=True), np.eye(self.D), lower=True)
+        L = cholesky(A, lower=True)
+        mean = cho_solve((L, True), self.beta * self.X.T @ self.y)
+        half = solve_triangular(L, np.eye(self.D), lower=True)
         return LowRankGaussian.of_covariance(mean, half.T @ half)
 
     def loss(self, theta: Array) -> float:

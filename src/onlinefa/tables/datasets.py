@@ -15,11 +15,9 @@ from onlinefa.models.sgd_walk import critical_rate
 from onlinefa.tables.render import to_latex, to_markdown
 
 
-def write_table(
-    names: Sequence[str], folder: Path, rate: float, batch: int, outputs: Sequence[Path]
-) -> None:
-    """Write the table under each path, in the format of its suffix."""
-    rows = pd.DataFrame([_facts(name, folder, rate, batch) for name in names])
+def write_table(tables: Sequence[Path], rate: float, batch: int, outputs: Sequence[Path]) -> None:
+    """Write what is known of fetched tables under each path, in the format of its suffix."""
+    rows = pd.DataFrame([_facts(path, rate, batch) for path in tables])
     header = [
         "Dataset", "No. of Instances", "No. of Input Variables",
         "Explained Variance", "Critical Rate", "Epochs to Settle",
@@ -32,8 +30,9 @@ def write_table(
     caption = (
         "UCI regression datasets used in experiments with linear models, and what SGD with batches "
         f"of {batch} meets there: the share of the variance that the model explains, the learning "
-        "rate from which on the walk diverges, and the epochs in which it forgets its start by a "
-        f"factor of e, in the direction where that takes longest, at the learning rate {rate}."
+        "rate from which on the variance of a walk with replacement grows for ever, and the epochs "
+        "in which it forgets its start by a factor of e, in the direction where that takes "
+        f"longest, at the learning rate {rate}."
     )
     for path in outputs:
         render = {".csv": lambda: rows.to_csv(index=False),
@@ -43,8 +42,9 @@ def write_table(
             temporary.write_text(render[path.suffix]())
 
 
-def _facts(name: str, folder: Path, rate: float, batch: int) -> dict[str, str | float]:
-    inputs, y = data.load(name, cache=folder)
+def _facts(path: Path, rate: float, batch: int) -> dict[str, str | float]:
+    name = path.stem
+    inputs, y = data.load(name, cache=path.parent)
     regression = LinearRegression.of_table(inputs, y)
     residuals = y - regression.X @ regression.posterior.mean
     slowest = float(np.linalg.eigvalsh(regression.hessian())[0])

@@ -13,14 +13,18 @@ def to_markdown(caption: str, header: Sequence[str], body: Lines) -> str:
 
 
 def to_latex(caption: str, header: Sequence[str], body: Lines) -> str:
-    """A table of its own; cells are LaTeX already."""
-    caption = caption.replace("||", r"$\|$").replace("_", r"\_").replace("%", r"\%")
+    """A table of its own; cells may hold formulas, in dollars."""
+    caption = _escaped(caption.replace("||", r"$\|$"))
     return "\n".join(
         [
             r"\begin{table}", r"\centering", rf"\caption{{{caption}}}",
             rf"\begin{{tabular}}{{{'r' * len(header)}}}", r"\hline",
-            " & ".join(header) + r" \\", r"\hline",
-            *(" & ".join(line) + r" \\" for line in body), r"\hline",
+            _escaped(" & ".join(header)) + r" \\", r"\hline",
+            *(_escaped(" & ".join(line)) + r" \\" for line in body), r"\hline",
             r"\end{tabular}", r"\end{table}", "",
         ]
     )  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_").replace("%", r"\%")

@@ -1,0 +1,39 @@
+"""Run the real Snakemake, as a user does, and read what it plans."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def snakemake(directory, *arguments, source=ROOT / "src", **variables):
+    """Run Snakemake in a directory, with the virtual environment's programs first on the path."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(source),
+        "OMP_NUM_THREADS": "1",
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile",
+         "--directory", directory, "--cores", "2", *arguments],
+        capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+
+
+def planned(run):
+    """Jobs per rule, and the cell files, that a dry run would make."""
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = run.stdout + run.stderr
+    if "Nothing to be done" in text:
+        return {}, set()
+    stats = text[text.index("Job stats:") :]
+    jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.M)}
+    jobs.pop("total")
+    cells = set(re.findall(r"^    output: results/cells/(\S+)\.parquet", text, re.M))
+    return jobs, cells

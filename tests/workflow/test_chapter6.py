@@ -1,0 +1,98 @@
+"""Chapter 6 as a user runs it: tables that are fetched, walks that diverge, reruns."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from running import ROOT, planned, snakemake
+
+WALKS = {
+    "seeds_per_job": 2,
+    "synthetic": None,
+    "linear": {
+        "datasets": ["yacht"], "algorithms": ["online_em", "batch_ml"], "K": [1, 2],
+        "walks": ["reshuffled", "replacement_averaged"], "epochs": 30, "seeds": 2,
+    },
+    "plane": {"algorithms": ["online_em", "swag_diagonal"], "epochs": 20},
+}  # fmt: skip
+
+
+def with_walks(directory, **changes):
+    """Write the small grid of chapter 6, with some of its linear section changed."""
+    file = Path(directory, "walks.yaml")
+    file.write_text(yaml.safe_dump(WALKS | {"linear": WALKS["linear"] | changes}))
+    return ("--configfile", str(file))
+
+
+@pytest.fixture(scope="module")
+def finished_walks(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("walks")
+    run = snakemake(directory, *with_walks(directory))
+    assert run.returncode == 0, run.stdout + run.stderr
+    return directory
+
+
+def test_chapter_6_from_a_fetched_table_to_figures(finished_walks):
+    results = finished_walks / "results"
+    assert sorted(path.stem for path in results.glob("figures/*.png")) == [
+        "figure_6_1", "figure_6_2", "figure_6_3", "figure_6_4_yacht", "figure_6_5_yacht",
+        "figure_6_6", "figure_6_7",
+    ]  # fmt: skip
+    assert "| Yacht Hydrodynamics | 308 | 6 |" in (results / "tables/table_6_1.md").read_text()
+    table = (results / "tables/linear/wasserstein2.md").read_text()
+    assert "| with replacement, averaged | yacht | 2 |" in table
+    summary = pq.read_table(results / "summary" / "linear.parquet").to_pandas()
+    at_the_end = summary[(summary["step"] == 30) & (summary["metric"] == "wasserstein2")]
+    assert len(at_the_end) == 2 * 2 * 2  # algorithms x K x walks
+    assert (at_the_end["ok"] == 2).all()
+    assert planned(snakemake(finished_walks, "-n", *with_walks(finished_walks))) == ({}, set())
+
+
+def test_where_a_table_comes_from_refits_nothing(finished_walks, tmp_path):
+    directory = Path(shutil.copytree(finished_walks, tmp_path / "run"))
+    (directory / "results" / "data" / "yacht.npy").touch()
+    elsewhere = ("--config", "data_dir=elsewhere")
+    assert planned(snakemake(directory, "-n", *with_walks(directory), *elsewhere)) == ({}, set())
+    # And hides nothing else that has changed.
+    jobs, cells = planned(snakemake(directory, "-n", *with_walks(directory, epochs=40), *elsewhere))
+    assert jobs["fit"] == len(cells) == 2
+    assert jobs["summarise"] == 1
+    assert not {"fetch", "figure_6_7", "tables_plane", "table_of_datasets"} & set(jobs)
+
+
+def test_other_values_of_a_table_refit_what_reads_it(finished_walks, tmp_path):
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
+    edited = source / "onlinefa" / "data" / "yacht.py"
+    edited.write_text(re.sub('digest="ec08', 'digest="0000', edited.read_text()))
+    jobs, _ = planned(snakemake(finished_walks, "-n", *with_walks(finished_walks), source=source))
+    assert (jobs["fit"], jobs["table_of_datasets"]) == (2, 1)
+
+
+def test_a_walk_that_diverges_is_a_status_and_not_a_crash(finished_walks, tmp_path):
+    shutil.copytree(finished_walks / "results" / "data", tmp_path / "results" / "data")
+    table = "results/tables/linear/wasserstein2.md"
+    figures = [f"results/figures/figure_6_{name}.png" for name in ("3", "4_yacht", "5_yacht", "6")]
+    run = snakemake(tmp_path, *with_walks(tmp_path, learning_rate=1e9), "--", table, *figures)
+    assert run.returncode == 0, run.stdout + run.stderr
+    summary = pq.read_table(tmp_path / "results" / "summary" / "linear.parquet").to_pandas()
+    learned = ~summary["metric"].str.startswith("true_")
+    assert (summary["statuses"][learned] == "2 diverged").all()
+    assert "| – |" in (tmp_path / table).read_text()
+
+
+def test_a_table_that_cannot_be_had_is_said_once_and_clearly(tmp_path):
+    nowhere = {
+        "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "",
+        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path),
+    }  # fmt: skip
+    run = snakemake(tmp_path, "--show-failed-logs", *with_walks(tmp_path), **nowhere)
+    assert run.returncode == 1
+    text = run.stdout + run.stderr
+    assert "no source has the table 'yacht'. Tried, in this order:" in text
+    assert "put yacht_hydrodynamics.data into data" in text
+    assert not list(tmp_path.glob("results/cells/linear/**/*.parquet"))
