@@ -17,6 +17,9 @@ from onlinefa.files import atomic
 sns.set_theme(context="paper", style="ticks", font_scale=1.1)
 matplotlib.rcParams |= {
     "axes.grid": True,
+    "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.w_pad": 0.08,
+    "figure.dpi": 160,
     "grid.alpha": 0.3,
     "grid.linewidth": 0.5,
     "legend.frameon": False,
@@ -31,9 +34,11 @@ matplotlib.rcParams |= {
 def save(figure: Figure, outputs: Sequence[Path]) -> None:
     """Save in the format of each suffix, without a date, so that files can be compared."""
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    # Once for all files. The second pass sees how far panels with equal axes have shrunk.
+    figure.draw_without_rendering()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     for path in outputs:
         kind = path.suffix[1:]
         with atomic(path) as temporary:
-            figure.savefig(
-                temporary, format=kind, dpi=160, bbox_inches="tight", metadata=undated[kind]
-            )
+            figure.savefig(temporary, format=kind, metadata=undated[kind])
