@@ -30,10 +30,11 @@ _LOOKS = {
     "online_sga": Look("online SGA", "#009E73", "^"),
     "batch_ml": Look("maximum likelihood", "#000000", "D"),
     "diagonal": Look("diagonal control", "#7F7F7F", "x", "--"),
+    "recursive_em": Look("recursive EM", "#D55E00", "P"),
     "swag": Look("SWAG", "#CC79A7", "v"),
     "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
 }
-_SPARE = [(colour, marker) for marker in "P*X" for colour in ("#56B4E9", "#D55E00", "#F0E442")]
+_SPARE = [(colour, marker) for marker in "*Xp" for colour in ("#56B4E9", "#F0E442", "#882255")]
 
 
 def look(algorithm: str) -> Look:
