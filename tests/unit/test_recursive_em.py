@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from onlinefa import BatchML, OnlineEM, OnlineSGA, RecursiveEM
+from onlinefa import BatchML, LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
+from onlinefa.estimators import recursive_em
 from onlinefa.estimators.base import orthonormal_factors
 from onlinefa.models.factor_model import generate
+from onlinefa.randomness import generator
 
 D, K = 12, 3
 
@@ -48,7 +50,7 @@ def dense(rows, Q, blocks, inner_steps):
             beta = F.T @ precision
             second = np.eye(K) - beta @ F + beta @ S @ beta.T  # E[z z']
             F = S @ beta.T @ np.linalg.inv(second)
-            psi = np.diag(S - F @ beta @ S)
+            psi = np.maximum(np.diag(S - F @ beta @ S), min(0.5, 40 / total) * np.diag(S))
         mean, seen = mean + shift * size / total, total
     return mean, F @ F.T + np.diag(psi)
 
@@ -61,8 +63,10 @@ def test_it_is_what_dense_matrices_give(rows, Q):
     np.testing.assert_allclose(model.get_covariance(), covariance, rtol=1e-9, atol=1e-9)
 
 
-def test_one_block_and_many_steps_are_maximum_likelihood(rows):
-    model = RecursiveEM(K, warm_up=len(rows), inner_steps=500, random_state=0).fit(rows)
+def test_one_block_and_many_steps_are_maximum_likelihood(truth):
+    # With noise of a size that 2000 rows tell from zero.
+    rows = LowRankGaussian(truth.mean, truth.factors, truth.variances / 4).sample(2000, 1)
+    model = RecursiveEM(K, warm_up=len(rows), inner_steps=100, random_state=0).fit(rows)
     best = BatchML(K).fit(rows)
     assert model.score(rows) == pytest.approx(best.score(rows), abs=1e-6)
 
@@ -110,3 +114,23 @@ def test_a_constant_column_has_no_variance_and_disturbs_no_other(rows, Q):
     expected = RecursiveEM(K, init_factors=Q).fit(rows).get_covariance()
     np.testing.assert_allclose(model.get_covariance()[:D, :D], expected, rtol=1e-6)
     assert not model.get_covariance()[D].any()
+
+
+@pytest.mark.parametrize("seed", [5, 7])
+def test_a_column_that_seems_to_have_no_noise_at_first_gets_it_back(seed, monkeypatch):
+    """Two models of Figure 5.1 where the first rows give some column a factor to itself."""
+
+    def random(role):
+        return generator(2021, "synthetic", "D~100/K~10/spectrum~1-100", seed, role)
+
+    truth = generate(100, 10, (1, 100), random("model"))
+    sample = truth.sample(20_000, random("data"))
+    Q = orthonormal_factors(random("init").standard_normal((100, 10)))
+
+    def error(model):
+        return truth.relative_frobenius(model.fit(sample).gaussian())
+
+    best = error(BatchML(10))
+    assert error(RecursiveEM(10, init_factors=Q)) < 1.1 * best
+    monkeypatch.setattr(recursive_em, "_ROWS_OF_NOISE", 0)
+    assert error(RecursiveEM(10, init_factors=Q)) > 1.5 * best

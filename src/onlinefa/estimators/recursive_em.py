@@ -13,8 +13,11 @@ from sklearn.utils._param_validation import Interval
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
 
-# Noise stays above this share of a column's variance, so that the estimate always has a density.
-_SMALLEST_NOISE_SHARE = 1e-6
+# With few rows the likelihood is often largest where some column has no noise at all and a factor
+# to itself (a Heywood case). Further rows would hardly move EM away from there, so that noise stays
+# above a share of the column's variance: this many over the number of rows.
+_ROWS_OF_NOISE = 40
+_LARGEST_FLOOR, _SMALLEST_FLOOR = 0.5, 1e-6
 # What the first blocks leave unlearned is lost, because from then on the model stands in for their
 # rows. A block that is a share g of all rows gets this many times g as many steps, if that is more.
 _EARLY_STEPS = 20
@@ -126,7 +129,9 @@ class _Model:
             self.F = self.F * np.sqrt(variances / 2)[:, None]
             self.psi = variances / 2
         steps = math.ceil(self.inner_steps * max(1, _EARLY_STEPS * len(block) / total))
-        self._maximise(steps, deviations / np.sqrt(total), self.rows / total, variances)
+        share = np.clip(_ROWS_OF_NOISE / total, _SMALLEST_FLOOR, _LARGEST_FLOOR)
+        smallest = np.where(variances > 0, share * variances, 1.0)
+        self._maximise(steps, deviations / np.sqrt(total), self.rows / total, variances, smallest)
         self.mean = self.mean + (block.mean(axis=0) - self.mean) * (len(block) / total)
         self.rows = total
 
@@ -138,11 +143,11 @@ class _Model:
         shift = np.sqrt(n * b / (n + b)) * (mean - self.mean)
         return np.concatenate([block - mean, shift[None, :]])
 
-    def _maximise(self, steps: int, Y: Array, share: float, variances: Array) -> None:
+    def _maximise(
+        self, steps: int, Y: Array, share: float, variances: Array, smallest: Array
+    ) -> None:
         """Steps of EM towards the covariance S = Y'Y + share (F0 F0' + psi0)."""
-        varies = variances > 0
         F0, psi0, F, psi = self.F, self.psi, self.F, self.psi
-        smallest = np.where(varies, _SMALLEST_NOISE_SHARE * variances, 1.0)
         eye = np.eye(F.shape[1])
         for _ in range(steps):
             W = F / np.maximum(psi, smallest)[:, None]
@@ -150,4 +155,4 @@ class _Model:
             SW = Y.T @ (Y @ W) + share * (F0 @ (F0.T @ W) + psi0[:, None] * W)
             F = SW @ np.linalg.inv(eye + M @ (W.T @ SW))
             psi = np.maximum(variances - np.sum((F @ M) * SW, axis=1), smallest)
-        self.F, self.psi = F, np.where(varies, psi, 0.0)
+        self.F, self.psi = F, np.where(variances > 0, psi, 0.0)
