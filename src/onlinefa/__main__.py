@@ -74,7 +74,7 @@ def _fetch(options: argparse.Namespace) -> int:
         folder = Path(own).expanduser() if own else None
         data.load(options.dataset, folder, cache=options.output.parent)
     except DataUnavailable as error:
-        print(error, file=sys.stderr)
+        print(f"\n{error}", file=sys.stderr)
         return 1
     return 0
 

@@ -126,7 +126,9 @@ class Walking(Experiment):
     def _whole_measurements(cls, epochs: int, info: ValidationInfo) -> int:
         warm_up, every = info.data.get("warm_up"), info.data.get("every")
         if warm_up and every and (epochs <= warm_up or (epochs - warm_up) % every):
-            raise ValueError(f"{epochs} must be warm_up ({warm_up}) plus a multiple of {every}")
+            raise ValueError(
+                f"{epochs} must be warm_up ({warm_up}) plus 1, 2, ... times every ({every})"
+            )
         return epochs
 
 
@@ -149,6 +151,17 @@ class Linear(Walking):
         for name in datasets:
             if name not in data.names():
                 raise ValueError(f"unknown dataset '{name}'{_nearest(name, data.names())}")
+        return datasets
+
+    @field_validator("datasets")
+    @classmethod
+    def _larger_than_a_batch(cls, datasets: list[str], info: ValidationInfo) -> list[str]:
+        batch = info.data.get("batch", 1)
+        for name in datasets:
+            if data.table(name).rows < batch:
+                raise ValueError(
+                    f"{name} has {data.table(name).rows} rows, fewer than a batch ({batch})"
+                )
         return datasets
 
     @field_validator("K")

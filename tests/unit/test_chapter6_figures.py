@@ -39,7 +39,7 @@ def cells():
     def of(algorithm, walk="reshuffled", K=1, seed=0, rate=0.05):
         axes = {"dataset": "yacht", "D": 7, "algorithm": algorithm, "walk": walk, "K": K}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(linear.data, "load", lambda name, cache: (inputs, y))
+            patch.setattr(linear.data, "read", lambda name, folder: (inputs, y))
             return rows_of(
                 linear.run, Cell("linear", axes, seed, PARAMETERS | {"learning_rate": rate})
             )

@@ -71,7 +71,11 @@ MISTAKES = {
     ),
     "unknown walk": ("linear.walks", ["shuffled"], "'reshuffled'"),
     "no learning rate": ("linear.learning_rate", 0, "greater than 0, got 0"),
-    "walks of no epoch": ("linear.epochs", 15, "15 must be warm_up (10) plus a multiple of 10"),
+    "walks of no epoch": (
+        "linear.epochs",
+        15,
+        "15 must be warm_up (10) plus 1, 2, ... times every (10)",
+    ),
     "two planes": ("plane.seeds", 2, "must be one"),
     "no rate": ("plane.rates", [0.1, -1.0], "greater than 0, got -1.0"),
     "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),

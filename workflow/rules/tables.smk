@@ -39,7 +39,7 @@ for experiment in EXPERIMENTS:
 
 rule table_of_datasets:
     input:
-        tables=ancient(map(dataset, DATASETS)),
+        tables=map(dataset, DATASETS),
     output:
         tables=multiext("results/tables/table_6_1", *[f".{suffix}" for suffix in TABLE_FORMATS]),
     log:

@@ -6,13 +6,10 @@ package; they are fetched, and checked against a digest.
 
 from __future__ import annotations
 
-import io
 import pkgutil
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from onlinefa.gaussian import Array
 
@@ -56,11 +53,14 @@ def load(
 
     wanted, folder = table(name), _cache(cache)
     values = sources.fetch(name, wanted, None if data_dir is None else Path(data_dir), folder)
-    kept = sources.kept_path(name, folder)
-    if not kept.exists():
-        buffer = io.BytesIO()
-        np.save(buffer, values)
-        sources.keep(kept, buffer.getvalue())
+    return values[:, :-1].copy(), values[:, -1].copy()
+
+
+def read(name: str, folder: Path) -> tuple[Array, Array]:
+    """The same, from what an earlier call has kept in a folder, and from nowhere else."""
+    from onlinefa.data import sources
+
+    values = sources.read_kept(table(name), sources.kept_path(name, folder))
     return values[:, :-1].copy(), values[:, -1].copy()
 
 

@@ -77,7 +77,7 @@ class Table:
         values = np.array([float(f"{value:.12g}") for value in values.flat]).reshape(shape)
         digest = digest_of(values)
         if digest != self.digest:
-            raise BadTable(f"has other values than were published (digest {digest})")
+            raise BadTable(f"has values with the digest {digest}, expected {self.digest or 'none'}")
         return values
 
 

@@ -40,7 +40,7 @@ class _NotThere(LookupError):
 
 def fetch(name: str, table: Table, data_dir: Path | None, cache: Path) -> Array:
     """The values of a table, from the first source that has them."""
-    tried = []
+    tried, own, kept = [], f"folder {data_dir}", f"kept copy {kept_path(name, cache)}"
     for source, values_of in _sources(name, table, data_dir, cache):
         try:
             values = values_of()
@@ -48,10 +48,13 @@ def fetch(name: str, table: Table, data_dir: Path | None, cache: Path) -> Array:
             tried.append(f"{source}: {problem}")
             continue
         except BadTable as problem:
-            log.warning("%s: %s: %s", name, source, problem)
+            if source == own:  # who has put a file there wants it to be used
+                raise DataUnavailable(f"{name}: {source}: {problem}") from problem
             tried.append(f"{source}: {problem}")
             continue
         log.info("%s: from %s", name, source)
+        if source != kept:
+            _keep_values(values, kept_path(name, cache))
         return values
     raise DataUnavailable(_advice(name, table, data_dir, tried))
 
@@ -59,7 +62,8 @@ def fetch(name: str, table: Table, data_dir: Path | None, cache: Path) -> Array:
 def _sources(name: str, table: Table, data_dir: Path | None, cache: Path) -> Iterator[Source]:
     if data_dir is not None:
         yield f"folder {data_dir}", partial(_from_folder, table, data_dir)
-    yield f"kept copy {kept_path(name, cache)}", partial(_kept, table, kept_path(name, cache))
+    kept = kept_path(name, cache)
+    yield f"kept copy {kept}", partial(read_kept, table, kept)
     for file in table.files:
         if file.url:
             yield file.url, partial(_from_url, table, file, cache / f"{name}-{file.name}")
@@ -88,19 +92,27 @@ def kept_path(name: str, cache: Path) -> Path:
     return cache / f"{name}.npy"
 
 
-def _kept(table: Table, path: Path) -> Array:
+def read_kept(table: Table, path: Path) -> Array:
+    """The values of a table that was fetched earlier."""
     try:
-        return table.checked(np.load(path, allow_pickle=False))
+        values = np.load(path, allow_pickle=False)
     except (FileNotFoundError, NotADirectoryError):
         raise _NotThere("not there yet") from None
     except Exception as error:  # whatever numpy makes of damaged bytes
-        path.unlink(missing_ok=True)
-        raise BadTable(f"damaged ({error})") from None
+        raise BadTable(f"is damaged ({error})") from None
+    return table.checked(values)
+
+
+def _keep_values(values: Array, path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    keep(path, buffer.getvalue())
 
 
 def _from_url(table: Table, file: File, path: Path) -> Array:
     import pooch
 
+    pooch.get_logger().setLevel("WARNING")  # where the values come from is said when they are there
     try:
         pooch.retrieve(
             file.url,

@@ -15,7 +15,7 @@ from onlinefa.models.sgd_walk import Descent, walk_name
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Follow one walk over one of the tables in a folder."""
-    inputs, y = data.load(str(cell.axes["dataset"]), cache=tables)
+    inputs, y = data.read(str(cell.axes["dataset"]), tables)
     yield from follow(
         cell,
         Descent(

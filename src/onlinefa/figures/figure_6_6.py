@@ -28,7 +28,7 @@ def draw(summary: pd.DataFrame) -> Figure:
     walks = sorted(rows["walk"].unique(), key=lambda walk: position("walk", walk))
     figure, axes = plt.subplots(
         len(datasets), len(walks), squeeze=False, sharex=True, sharey="row", layout="constrained",
-        figsize=(1.2 + 2.7 * len(walks), 1.6 + 2.1 * len(datasets)),
+        figsize=(1.2 + 2.7 * max(2, len(walks)), 1.6 + 2.1 * len(datasets)),
     )  # fmt: skip
     algorithms = in_order(list(rows["algorithm"].unique()))
     for dataset, line in zip(datasets, axes, strict=True):
@@ -40,7 +40,7 @@ def draw(summary: pd.DataFrame) -> Figure:
         axis.set_title(spelled("walk", walk))
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=3,
+        handles, labels, loc="outside lower center", ncols=min(3, len(walks)),
         title=f"K = {rows['K'].iloc[0]}; {over_seeds(int(rows['seeds'].max()))}",
     )  # fmt: skip
     return figure

@@ -24,7 +24,7 @@ def write_table(tables: Sequence[Path], rate: float, batch: int, outputs: Sequen
     ]  # fmt: skip
     body = [
         [row["title"], str(row["instances"]), str(row["inputs"]), f"{row['explained']:.2f}",
-         f"{row['critical_rate']:.2f}", f"{row['epochs_to_settle']:.0f}"]
+         f"{row['critical_rate']:.2f}", f"{row['epochs_to_settle']:.0f}".replace("nan", "never")]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     caption = (
@@ -44,9 +44,10 @@ def write_table(tables: Sequence[Path], rate: float, batch: int, outputs: Sequen
 
 def _facts(path: Path, rate: float, batch: int) -> dict[str, str | float]:
     name = path.stem
-    inputs, y = data.load(name, cache=path.parent)
+    inputs, y = data.read(name, path.parent)
     regression = LinearRegression.of_table(inputs, y)
     residuals = y - regression.X @ regression.posterior.mean
+    critical = critical_rate(regression, batch)
     slowest = float(np.linalg.eigvalsh(regression.hessian())[0])
     return {
         "dataset": name,
@@ -54,6 +55,6 @@ def _facts(path: Path, rate: float, batch: int) -> dict[str, str | float]:
         "instances": len(y),
         "inputs": inputs.shape[1],
         "explained": float(1 - residuals.var() / y.var()),
-        "critical_rate": critical_rate(regression, batch),
-        "epochs_to_settle": batch / (len(y) * rate * slowest),
+        "critical_rate": critical,
+        "epochs_to_settle": batch / (len(y) * rate * slowest) if rate < critical else np.nan,
     }

@@ -53,7 +53,8 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     places.append([order.index(name) for name in rows["algorithm"]])
     rows = rows.iloc[sorted(range(len(rows)), key=list(zip(*places, strict=True)).__getitem__)]
     rows = rows.reset_index(drop=True)
-    is_best = rows["behind"] <= rows["behind_error"].fillna(0)
+    # Beyond nine digits, values are only rounded differently.
+    is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
     rows["best"] = is_best & (rows["ok"] == rows["seeds"])
     rows["resolution"] = _resolution(rows)
     return rows
