@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onlinefa.cell import Bundle, Cell
-from onlinefa.experiments.tracking import Measurement
 from onlinefa.files import atomic
 from onlinefa.provenance import Provenance
+
+if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
+    from onlinefa.experiments.tracking import Measurement
 
 SCHEMA_VERSION = "2"
 

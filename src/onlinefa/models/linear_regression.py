@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from onlinefa.gaussian import Array, LowRankGaussian
 
@@ -58,6 +57,8 @@ class LinearRegression:
     @cached_property
     def posterior(self) -> LowRankGaussian:
         """The exact posterior (2.13), by Cholesky decomposition."""
+        from scipy.linalg import cho_solve, cholesky, solve_triangular
+
         A = self.alpha * np.eye(self.D) + self.beta * self.X.T @ self.X
         L = cholesky(A, lower=True)
         mean = cho_solve((L, True), self.beta * self.X.T @ self.y)
