@@ -106,7 +106,7 @@ def read_kept(table: Table, path: Path) -> Array:
 def _keep_values(values: Array, path: Path) -> None:
     buffer = io.BytesIO()
     np.save(buffer, values)
-    keep(path, buffer.getvalue())
+    _keep(path, buffer.getvalue())
 
 
 def _from_url(table: Table, file: File, path: Path) -> Array:
@@ -148,7 +148,7 @@ def _wheel(wheel: Wheel, cache: Path) -> bytes:
         if hashlib.sha256(content).hexdigest() == wheel.sha256:
             return content
     content = _download(wheel)
-    keep(kept, content)
+    _keep(kept, content)
     return content
 
 
@@ -171,7 +171,7 @@ def _download(wheel: Wheel) -> bytes:
         return found[0].read_bytes()
 
 
-def keep(path: Path, content: bytes) -> None:
+def _keep(path: Path, content: bytes) -> None:
     """Write a file for the next time, if that is possible."""
     try:
         with atomic(path) as temporary:

@@ -35,9 +35,9 @@ def draw(summary: pd.DataFrame) -> Figure:
 
 def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
     algorithms = in_order(list(rows["algorithm"].unique()))
-    own = rows[rows["algorithm"] == algorithms[0]]
-    mean, covariance = entries(own, "true_mean"), entries(own, "true_covariance")
-    walk = _footprints(own)
+    any_one = rows[rows["algorithm"] == algorithms[0]]  # all have the same walk and posterior
+    mean, covariance = entries(any_one, "true_mean"), entries(any_one, "true_covariance")
+    walk, posterior = _footprints(any_one), _contour(mean, covariance)
     ellipses = {
         name: _contour(entries(own, "mean"), entries(own, "covariance"))
         for name in algorithms
@@ -45,28 +45,16 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
         if own["metric"].eq("mean[0]").any()
     }
     reach = 4.2 * np.sqrt(np.diag(covariance).max())
-    insets = [axis]
+    _draw_curves(axis, walk, posterior, ellipses)
+    _frame(axis, mean, reach)
     # A walk much smaller than the posterior is a dot beside it: it is shown enlarged as well.
     spread = 6 * walk.std(axis=0).max() if len(walk) else reach
     if 5 * spread < reach:
         inset = axis.inset_axes((0.63, 0.63, 0.36, 0.36), xticklabels=[], yticklabels=[])
         inset.set(aspect="equal")
+        _draw_curves(inset, walk, posterior, ellipses)
         _frame(inset, mean, spread)
         axis.indicate_inset_zoom(inset, edgecolor="black")
-        insets.append(inset)
-    for drawn in insets:
-        drawn.plot(
-            *walk.T, color="#56B4E9", linewidth=0.4, marker=".",
-            markersize=2, alpha=0.5, label="SGD's walk",
-        )  # fmt: skip
-        drawn.plot(*_contour(mean, covariance), color="black", linewidth=3, label="posterior")
-        for name, ellipse in ellipses.items():
-            style_ = look(name)
-            drawn.plot(
-                *ellipse, color=style_.colour, linestyle=style_.line, linewidth=1.4,
-                label=style_.label,
-            )  # fmt: skip
-    _frame(axis, mean, reach)
     outside = [
         look(name).label
         for name, ellipse in ellipses.items()
@@ -75,6 +63,19 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
     if outside:
         axis.text(0.03, 0.03, f"{', '.join(outside)}: beyond the frame", fontsize="small",
                   transform=axis.transAxes)  # fmt: skip
+
+
+def _draw_curves(axis: Axes, walk: Array, posterior: Array, ellipses: dict[str, Array]) -> None:
+    axis.plot(
+        *walk.T, color="#56B4E9", linewidth=0.4, marker=".", markersize=2, alpha=0.5,
+        label="SGD's walk",
+    )  # fmt: skip
+    axis.plot(*posterior, color="black", linewidth=3, label="posterior")
+    for name, ellipse in ellipses.items():
+        drawn = look(name)
+        axis.plot(
+            *ellipse, color=drawn.colour, linestyle=drawn.line, linewidth=1.4, label=drawn.label
+        )
 
 
 def _footprints(rows: pd.DataFrame) -> Array:
