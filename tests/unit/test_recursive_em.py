@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from onlinefa import BatchML, LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
-from onlinefa.estimators import recursive_em
+from onlinefa import BatchML, LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM, recursion
 from onlinefa.estimators.base import orthonormal_factors
 from onlinefa.models.factor_model import generate
 from onlinefa.randomness import generator
@@ -45,7 +44,7 @@ def dense(rows, Q, blocks, inner_steps):
             S = own
         else:
             S = size / total * own + between + seen / total * (F @ F.T + np.diag(psi))
-        for _ in range(math.ceil(inner_steps * max(1, 20 * size / total))):
+        for _ in range(math.ceil(inner_steps * max(1, 40 * size / total))):
             precision = np.linalg.inv(F @ F.T + np.diag(psi))
             beta = F.T @ precision
             second = np.eye(K) - beta @ F + beta @ S @ beta.T  # E[z z']
@@ -132,5 +131,5 @@ def test_a_column_that_seems_to_have_no_noise_at_first_gets_it_back(seed, monkey
 
     best = error(BatchML(10))
     assert error(RecursiveEM(10, init_factors=Q)) < 1.1 * best
-    monkeypatch.setattr(recursive_em, "_ROWS_OF_NOISE", 0)
+    monkeypatch.setattr(recursion, "_ROWS_OF_NOISE", 0)
     assert error(RecursiveEM(10, init_factors=Q)) > 1.5 * best

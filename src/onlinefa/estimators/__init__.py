@@ -43,10 +43,13 @@ def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimato
     """An algorithm with its own settings, and of what an experiment offers what it accepts.
 
     An experiment offers `n_components`, `init_factors` and `random_state`; the diagonal control,
-    say, has no use for any of them, and batch SVD keeps the seed that is its default.
+    say, has no use for any of them, and batch SVD keeps the seed that is its default. Settings that
+    choose another number of factors have no use for initial ones of the number that is offered.
     """
     estimator = load(name)
     parameters = inspect.signature(estimator).parameters
+    if "n_components" in settings:
+        offered.pop("init_factors", None)
     accepted = {
         key: value
         for key, value in offered.items()

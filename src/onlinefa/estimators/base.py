@@ -89,7 +89,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
             self, X, reset=reset, dtype=np.float64, order="C", force_writeable=True
         )
         K = getattr(self, "n_components", 0)
-        if rows.shape[1] <= K:
+        if isinstance(K, Integral) and rows.shape[1] <= K:
             raise ValueError(
                 f"n_components={K} must be smaller than the number of columns, "
                 f"n_features={rows.shape[1]}"
@@ -173,9 +173,8 @@ class FactorEstimator(DensityMixin, BaseEstimator):
 
     # -- for the algorithms --------------------------------------------------------------------
 
-    def _initial_factors(self, D: int) -> Array:
+    def _initial_factors(self, D: int, K: int) -> Array:
         """Section 4.3: `init_factors`, or the Q of a QR decomposition of D x K normals."""
-        K = self.n_components
         if self.init_factors is None:
             random = check_random_state(self.random_state)
             return orthonormal_factors(random.standard_normal((D, K)))

@@ -56,7 +56,7 @@ class OnlineEM(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        return _State(self._initial_factors(D), self.warm_up)
+        return _State(self._initial_factors(D, self.n_components), self.warm_up)
 
 
 class _State:

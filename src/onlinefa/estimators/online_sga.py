@@ -53,7 +53,7 @@ class OnlineSGA(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        return _State(self._initial_factors(D), self.learning_rate, self.warm_up)
+        return _State(self._initial_factors(D, self.n_components), self.learning_rate, self.warm_up)
 
 
 class _State:
@@ -71,8 +71,9 @@ class _State:
         from onlinefa.kernels import online_sga
 
         absorbed = online_sga.absorb(
-            X, self.count, self.warm_up, self.learning_rate, self.mean, self.F, self.beta, self.psi
-        )
+            X, self.count, self.warm_up, self.learning_rate, False, self.mean, self.F, self.beta,
+            self.psi,
+        )  # fmt: skip
         self.count += absorbed
         if absorbed < len(X):
             raise FitDiverged(f"online SGA diverged at observation {self.count + 1}")

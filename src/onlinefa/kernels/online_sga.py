@@ -7,10 +7,11 @@ from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def absorb(rows, count, warm_up, learning_rate, mean, F, beta, psi):
+def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, psi):
     """Absorb the rows in place; return how many, fewer than given when the fit diverges.
 
-    F is K x D. During the warm-up only the running mean moves.
+    F is K x D. During the warm-up only the running mean moves. Preconditioned, the gradient of the
+    factors is multiplied by psi, and so has the factors' own units.
     """
     K, D = F.shape
     deviation = np.empty(D)
@@ -28,7 +29,8 @@ def absorb(rows, count, warm_up, learning_rate, mean, F, beta, psi):
             gradients(deviation, F, psi, Sigma, m, F_gradient, beta_gradient)
             for i in range(K):
                 for d in range(D):
-                    F[i, d] += learning_rate * F_gradient[i, d]
+                    step = F_gradient[i, d] * psi[d] if preconditioned else F_gradient[i, d]
+                    F[i, d] += learning_rate * step
             smallest, largest = np.inf, 0.0
             for d in range(D):
                 beta[d] += learning_rate * beta_gradient[d]

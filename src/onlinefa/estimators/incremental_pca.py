@@ -1,0 +1,73 @@
+"""Incremental principal components with a diagonal remainder."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onlinefa.estimators.base import FactorEstimator
+from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.moments import RunningMoments
+from onlinefa.recursion import Blocks
+
+
+class IncrementalPCA(FactorEstimator):
+    """scikit-learn's `IncrementalPCA`, made a factor analysis: what is left is a diagonal.
+
+    The factors are the K leading principal components; as in probabilistic PCA, the mean variance
+    of the others is taken off theirs. Noise is what remains of each column's variance. Principal
+    components maximise variance, not likelihood: a column in larger units counts for more.
+
+    Parameters
+    ----------
+    n_components : K, the number of factors, below the number of columns
+    block_size : rows that are absorbed at once, or K if that is more; they are kept until then
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinefa import IncrementalPCA
+    >>> rows = np.random.default_rng(0).normal(size=(500, 5)) @ np.diag([9, 1, 1, 1, 1])
+    >>> np.abs(IncrementalPCA(n_components=1).fit(rows).components_.round(0))
+    array([[9., 0., 0., 0., 0.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FactorEstimator._parameter_constraints,
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_components: int = 1, *, block_size: int = 100) -> None:
+        self.n_components = n_components
+        self.block_size = block_size
+
+    def _start(self, D: int) -> Blocks:
+        size = max(self.block_size, self.n_components)
+        return Blocks(_Components(D, self.n_components), size, size)
+
+
+class _Components:
+    def __init__(self, D: int, K: int) -> None:
+        from sklearn.decomposition import IncrementalPCA
+
+        self.moments = RunningMoments(D)
+        self.pca = IncrementalPCA(K)
+
+    def absorb(self, block: Array) -> None:
+        self.moments.absorb(block)
+        if len(block) < self.pca.n_components:  # an estimate before the first block is full
+            self.pca.set_params(n_components=len(block))
+        self.pca.partial_fit(block)
+
+    def estimate(self) -> LowRankGaussian:
+        n = self.moments.count
+        # scikit-learn divides by n - 1, and its mean of no other variances is not a number.
+        variances = self.pca.explained_variance_ * ((n - 1) / n) if n > 1 else np.zeros(1)
+        others = np.nan_to_num(self.pca.noise_variance_) * ((n - 1) / n)
+        excess = np.clip(variances - others, 0, None)
+        factors = self.pca.components_.T * np.sqrt(excess)
+        noise = np.clip(self.moments.second - np.sum(factors**2, axis=1), 0, None)
+        return LowRankGaussian(self.moments.mean, factors, noise)

@@ -1,0 +1,122 @@
+"""Recursive EM with factors shrunk to what the next rows confirm: for few rows and for many."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinefa.estimators.base import FactorEstimator
+from onlinefa.estimators.recursive_em import RecursiveEM
+from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.recursion import Blocks, RecursiveModel
+
+
+class ShrunkEM(RecursiveEM):
+    """`RecursiveEM` with as much of each factor as the following rows confirm.
+
+    A factor that was learned from few rows explains their noise as well, and promises more variance
+    than rows to come will show. Before a block is learned from, its variance along each factor is
+    held against the one that the model promises; the estimate has the factors shrunk by the ratio,
+    and what they lose goes to the noise, so that variances stay. With few rows the result is
+    close to the diagonal control, with many to `RecursiveEM`.
+
+    The first block has no model before it: one of its halves is held against the other.
+
+    Parameters
+    ----------
+    n_components : K, the number of factors, below the number of columns
+    block_size, inner_steps, warm_up, forgetting, init_factors, random_state : as in `RecursiveEM`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinefa import ShrunkEM
+    >>> rows = np.random.default_rng(0).normal(size=(100, 50))  # no factor in fact
+    >>> bool(np.abs(ShrunkEM(n_components=2, random_state=0).fit(rows).components_).max() < 0.3)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RecursiveEM._parameter_constraints,
+        "n_components": FactorEstimator._parameter_constraints["n_components"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        block_size: int = 100,
+        inner_steps: int = 5,
+        warm_up: int = 100,
+        forgetting: int | None = None,
+        init_factors: Array | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            block_size=block_size,
+            inner_steps=inner_steps,
+            warm_up=warm_up,
+            forgetting=forgetting,
+            init_factors=init_factors,
+            random_state=random_state,
+        )
+
+    def _start(self, D: int) -> Blocks:
+        model = self._model(self._initial_factors(D, int(self.n_components)))
+        return Blocks(_Shrunk(model), self.warm_up, self.block_size)
+
+
+class _Shrunk:
+    """A model, and how much of the variance that it promised along each factor has been seen.
+
+    Factors are those of the model in units of its noise, orthogonal there and the largest first;
+    they are compared by their rank from one block to the next.
+    """
+
+    def __init__(self, model: RecursiveModel) -> None:
+        self.model = model
+        self.promised = np.zeros(model.F.shape[1])
+        self.seen = np.zeros(model.F.shape[1])
+
+    def absorb(self, block: Array) -> None:
+        if self.model.rows == 0:
+            for half, other in ((block[::2], block[1::2]), (block[1::2], block[::2])):
+                if len(half) > 1 and len(other):
+                    model = copy.copy(self.model)
+                    model.absorb(half)
+                    self._hold(model, other)
+        else:
+            # Later models are better, and so what counts for the present one is what its latest
+            # predecessors promised: weights grow with the square of the number of rows.
+            fading = (self.model.rows / (self.model.rows + len(block))) ** 2
+            self.promised, self.seen = fading * self.promised, fading * self.seen
+            self._hold(self.model, block)
+        self.model.absorb(block)
+
+    def _hold(self, model: RecursiveModel, rows: Array) -> None:
+        """Compare the variance along each factor, beyond that of the noise, with the promise."""
+        U, excess, deviations = _canonical(model)
+        projections = ((rows - model.mean) / deviations) @ U
+        self.promised = self.promised + len(rows) * excess
+        self.seen = self.seen + np.sum(projections**2 - 1, axis=0)
+
+    def estimate(self) -> LowRankGaussian:
+        U, excess, deviations = _canonical(self.model)
+        promised = np.where(self.promised > 0, self.promised, 1.0)
+        confirmed = np.clip(self.seen / promised, 0, 1)
+        factors = deviations[:, None] * U * np.sqrt(excess * confirmed)
+        noise = np.clip(self.model.variances - np.sum(factors**2, axis=1), 0, None)
+        return LowRankGaussian(self.model.mean, factors, noise)
+
+
+def _canonical(model: RecursiveModel) -> tuple[Array, Array, Array]:
+    """Orthonormal directions U and variances of the factors in units of the noise, and these units.
+
+    The covariance is diag(units) (U diag(variances) U' + I) diag(units).
+    """
+    units = np.sqrt(np.where(model.psi > 0, model.psi, 1.0))
+    U, singular, _ = np.linalg.svd(model.F / units[:, None], full_matrices=False)
+    return U, singular**2, units
