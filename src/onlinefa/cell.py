@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+Axis = str | int | float
+
 
 @dataclass(frozen=True)
 class Cell:
     """One fit."""
 
     experiment: str
-    axes: Mapping[str, str | int]
+    axes: Mapping[str, Axis]
     """Algorithm, D, K, ...: what is compared, in the order of the path."""
     seed: int
     parameters: Mapping[str, Any]
@@ -28,6 +30,11 @@ class Cell:
     @property
     def algorithm(self) -> str:
         return str(self.axes["algorithm"])
+
+    @property
+    def estimator(self) -> str:
+        """The algorithm's file; not its name, if it is a variant that the configuration defines."""
+        return str(self.parameters.get("estimator", self.algorithm))
 
     def __str__(self) -> str:
         axes = ", ".join(f"{axis} {value}" for axis, value in self.axes.items())
@@ -44,9 +51,9 @@ class Bundle:
     """The cells of one job: all combinations of its inner axes, for each of its seeds."""
 
     experiment: str
-    axes: Mapping[str, str | int]
+    axes: Mapping[str, Axis]
     """What all cells share, in the order of the path."""
-    inner: Mapping[str, Sequence[str | int]]
+    inner: Mapping[str, Sequence[Axis]]
     """What they differ in, with all values of each."""
     seeds: tuple[int, ...]
     parameters: Mapping[str, Any]
@@ -58,10 +65,6 @@ class Bundle:
         if len(self.seeds) == 1:
             return "/".join([*levels, f"seed~{self.seeds[0]}"])
         return "/".join([*levels, f"seeds~{self.seeds[0]}-{self.seeds[-1]}"])
-
-    @property
-    def algorithm(self) -> str:
-        return str(self.axes["algorithm"])
 
     def cells(self) -> list[Cell]:
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +40,7 @@ class Experiment(_Strict):
     """What all experiments are told."""
 
     algorithms: list[str] = Field(
-        description="algorithms to compare, names of src/onlinefa/estimators"
+        description="algorithms to compare, names of src/onlinefa/estimators or of `variants`"
     )
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
 
@@ -61,13 +62,6 @@ class Experiment(_Strict):
         if repeated:
             raise ValueError(f"has {repeated[0]} more than once")
         return values
-
-    @field_validator("algorithms")
-    @classmethod
-    def _known(cls, algorithms: list[str]) -> list[str]:
-        for complaint in filter(None, map(_complaint, algorithms)):
-            raise ValueError(complaint)
-        return algorithms
 
 
 def _check_below(K: list[int], D: dict[str, int]) -> list[int]:
@@ -109,6 +103,26 @@ class Synthetic(Experiment):
             if after <= before:
                 raise ValueError(f"must be increasing, and {after} follows {before}")
         return T
+
+
+class Scale(Synthetic):
+    """Chapter 5 in other units."""
+
+    scales: list[Positive] = Field(description="numbers that all observations are multiplied by")
+
+
+class Change(Synthetic):
+    """Chapter 5 with a model that is replaced on the way."""
+
+    change_at: Count = Field(description="observations of the first model, fewer than the last T")
+
+    @field_validator("change_at")
+    @classmethod
+    def _on_the_way(cls, change_at: int, info: ValidationInfo) -> int:
+        T = info.data.get("T")
+        if T and change_at >= T[-1]:
+            raise ValueError(f"{change_at} must be below the last T, {T[-1]}")
+        return change_at
 
 
 class Walking(Experiment):
@@ -186,9 +200,25 @@ class Plane(Walking):
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     "synthetic": Synthetic,
+    "eigenvalues": Synthetic,
+    "components": Synthetic,
+    "scale": Scale,
+    "change": Change,
     "linear": Linear,
     "plane": Plane,
 }
+
+
+class Variant(BaseModel):
+    """An algorithm with other settings, to be compared under a name of its own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    algorithm: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
 
 
 class Config(_Strict):
@@ -201,12 +231,28 @@ class Config(_Strict):
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="settings of algorithms that differ from their defaults"
     )
+    variants: dict[str, Variant] = Field(
+        default_factory=dict,
+        description="names for algorithms with other settings: `{name: {algorithm: ..., ...}}`",
+    )
     data_dir: str | None = Field(
         default=None,
         description="a folder with tables of your own, relative to where you run snakemake",
     )
     synthetic: Synthetic | None = Field(
         default=None, description="chapter 5: synthetic factor models"
+    )
+    eigenvalues: Synthetic | None = Field(
+        default=None, description="as `synthetic`, with models whose eigenvalues are s^2"
+    )
+    components: Synthetic | None = Field(
+        default=None, description="as `synthetic`, for algorithms that choose K themselves"
+    )
+    scale: Scale | None = Field(
+        default=None, description="as `synthetic`, with observations in other units"
+    )
+    change: Change | None = Field(
+        default=None, description="as `synthetic`, with a model that is replaced on the way"
     )
     linear: Linear | None = Field(
         default=None, description="chapter 6: linear regression on UCI tables"
@@ -222,7 +268,7 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     mistakes: list[tuple[Place, str]] = []
     try:
         config = Config.model_validate(values)
-        mistakes += _wrong_settings(config.settings)
+        mistakes += [*_wrong_settings(config), *_wrong_variants(config), *_unknown(config)]
     except ValidationError as error:
         mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
     if mistakes:
@@ -236,10 +282,13 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     return config
 
 
-def _complaint(algorithm: str) -> str | None:
+def _complaint(algorithm: str, variants: Iterable[str] = ()) -> str | None:
     """What is wrong with an algorithm's name, or with the file of that name."""
+    if algorithm in variants:
+        return None
     if algorithm not in estimators.names():
-        return f"unknown algorithm '{algorithm}'{_nearest(algorithm, estimators.names())}"
+        known = [*estimators.names(), *variants]
+        return f"unknown algorithm '{algorithm}'{_nearest(algorithm, known)}"
     try:
         estimators.default_settings(algorithm)
     except estimators.BadAlgorithm as error:
@@ -247,20 +296,51 @@ def _complaint(algorithm: str) -> str | None:
     return None
 
 
-def _wrong_settings(settings: dict[str, dict[str, Any]]) -> Iterator[tuple[Place, str]]:
-    for algorithm, values in settings.items():
+def _unknown(config: Config) -> Iterator[tuple[Place, str]]:
+    for name in EXPERIMENTS:
+        experiment: Experiment | None = getattr(config, name)
+        for algorithm in experiment.algorithms if experiment else []:
+            if complaint := _complaint(algorithm, config.variants):
+                yield (name, "algorithms"), complaint
+
+
+def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
+    for algorithm, values in config.settings.items():
         if complaint := _complaint(algorithm):
             yield ("settings", algorithm), complaint
-            continue
-        defaults = estimators.default_settings(algorithm)
-        for name, value in values.items():
-            if name not in defaults:
-                yield ("settings", algorithm, name), f"unknown setting{_nearest(name, defaults)}"
-            elif (value, type(value)) != (defaults[name], type(defaults[name])):
-                yield from _wrong_value(algorithm, name, value)
+        else:
+            defaults = estimators.default_settings(algorithm)
+            for name, text in _wrong_values(algorithm, values, defaults):
+                yield ("settings", algorithm, name), text
 
 
-def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[tuple[Place, str]]:
+def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
+    for variant, value in config.variants.items():
+        if variant in estimators.names():
+            yield ("variants", variant), "is an algorithm; a variant needs a name of its own"
+        elif not re.fullmatch("[a-z][a-z0-9_]*", variant):
+            yield ("variants", variant), "must have small letters, digits and _ only"
+        elif complaint := _complaint(value.algorithm):
+            yield ("variants", variant, "algorithm"), complaint
+        else:
+            # What an experiment would choose may be chosen here as well: the number of factors.
+            allowed = estimators.default_settings(value.algorithm) | {"n_components": None}
+            for name, text in _wrong_values(value.algorithm, value.settings, allowed):
+                yield ("variants", variant, name), text
+
+
+def _wrong_values(
+    algorithm: str, values: dict[str, Any], defaults: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if name not in defaults:
+            yield name, f"unknown setting{_nearest(name, defaults)}"
+        elif (value, type(value)) != (defaults[name], type(defaults[name])):
+            for text in _wrong_value(algorithm, name, value):
+                yield name, text
+
+
+def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
     # The estimator knows which values it takes. Importing it takes a second and more, which a
     # configuration that only spells out the defaults need not wait for.
     from sklearn.utils._param_validation import InvalidParameterError
@@ -268,7 +348,9 @@ def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[tuple[Place,
     try:
         estimators.build(algorithm, {name: value})._validate_params()
     except InvalidParameterError as error:
-        yield ("settings", algorithm, name), str(error)
+        yield str(error)
+    except TypeError:  # of the diagonal control, say, which has no n_components
+        yield "unknown setting"
 
 
 def _nearest(word: str, allowed: Iterable[str]) -> str:

@@ -49,7 +49,7 @@ def _fit(cell: Cell, digest: str, tables: Path) -> pa.Table:
     log.info("%s: fitting", cell)
     # Loaded first: threads of a library that is imported later would not be limited.
     run = experiments.load(cell.experiment)
-    estimators.load(cell.algorithm)
+    estimators.load(cell.estimator)
     start = perf_counter()
     provenance = Provenance()
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.

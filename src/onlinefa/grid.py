@@ -7,13 +7,14 @@ from itertools import product
 from typing import Any
 
 from onlinefa import data
-from onlinefa.cell import Bundle
-from onlinefa.config import Config, Linear, Plane, Synthetic, Walking
+from onlinefa.cell import Axis, Bundle
+from onlinefa.config import Change, Config, Linear, Plane, Scale, Synthetic, Walking
 from onlinefa.digest import code_digest
 from onlinefa.estimators import default_settings
+from onlinefa.experiments import module_of
 
-Axes = dict[str, str | int]
-Inner = dict[str, Sequence[str | int]]
+Axes = dict[str, Axis]
+Inner = dict[str, Sequence[Axis]]
 Jobs = Iterator[tuple[Axes, Inner, dict[str, Any]]]
 """The axes of each job, the axes inside of it, and the parameters that its experiment adds."""
 
@@ -22,6 +23,10 @@ def bundles(config: Config) -> list[Bundle]:
     """All jobs of a configuration."""
     jobs: dict[str, Callable[[Any], Jobs]] = {
         "synthetic": _synthetic,
+        "eigenvalues": _eigenvalues,
+        "components": _synthetic,
+        "scale": _scale,
+        "change": _change,
         "linear": _linear,
         "plane": _plane,
     }
@@ -37,9 +42,8 @@ def bundles(config: Config) -> list[Bundle]:
 
 def code_of(bundle: Bundle) -> str:
     """Digest of the source that a bundle's experiment and algorithm import."""
-    return code_digest(
-        f"onlinefa.experiments.{bundle.experiment}", f"onlinefa.estimators.{bundle.algorithm}"
-    )
+    estimator = bundle.cells()[0].estimator
+    return code_digest(module_of(bundle.experiment), f"onlinefa.estimators.{estimator}")
 
 
 def dataset_of(bundle: Bundle) -> str | None:
@@ -48,14 +52,33 @@ def dataset_of(bundle: Bundle) -> str | None:
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:
-    settings = default_settings(algorithm) | config.settings.get(algorithm, {})
-    return {"root_seed": config.root_seed, "settings": settings}
+    variant = config.variants.get(algorithm)
+    if variant is None:
+        settings = default_settings(algorithm) | config.settings.get(algorithm, {})
+        return {"root_seed": config.root_seed, "settings": settings}
+    of = _shared(config, variant.algorithm)
+    return of | {"estimator": variant.algorithm, "settings": of["settings"] | variant.settings}
 
 
 def _synthetic(grid: Synthetic) -> Jobs:
     for algorithm, D, K, (low, high) in product(grid.algorithms, grid.D, grid.K, grid.spectrum):
         axes: Axes = {"algorithm": algorithm, "D": D, "K": K, "spectrum": f"{low}-{high}"}
         yield axes, {}, {"dataset": "algorithm_3", "spectrum": [low, high], "T": grid.T}
+
+
+def _eigenvalues(grid: Synthetic) -> Jobs:
+    for axes, inner, parameters in _synthetic(grid):
+        yield axes, inner, parameters | {"dataset": "eigenvalues"}
+
+
+def _scale(grid: Scale) -> Jobs:
+    for axes, _, parameters in _synthetic(grid):
+        yield axes, {"scale": grid.scales}, parameters
+
+
+def _change(grid: Change) -> Jobs:
+    for axes, inner, parameters in _synthetic(grid):
+        yield axes, inner, parameters | {"change_at": grid.change_at}
 
 
 # A walk over a table takes a second or less, and so several share a job.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from onlinefa import estimators
+from zlib import crc32
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +30,22 @@ _LOOKS = {
     "batch_ml": Look("maximum likelihood", "#000000", "D"),
     "diagonal": Look("diagonal control", "#7F7F7F", "x", "--"),
     "recursive_em": Look("recursive EM", "#D55E00", "P"),
+    "recursive_em_auto": Look("recursive EM, K chosen", "#332288", "h"),
+    "recursive_em_forgetting": Look("recursive EM, forgetting", "#332288", ">"),
+    "shrunk_em": Look("shrunk EM", "#56B4E9", "*"),
+    "stepwise_em": Look("stepwise EM", "#882255", "X"),
+    "preconditioned_sga": Look("preconditioned SGA", "#44AA99", "<"),
+    "incremental_pca": Look("incremental PCA", "#999933", "p"),
     "swag": Look("SWAG", "#CC79A7", "v"),
     "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
 }
-_SPARE = [(colour, marker) for marker in "*Xp" for colour in ("#56B4E9", "#F0E442", "#882255")]
+_SPARE = [(colour, marker) for marker in "dH8" for colour in ("#AA4499", "#F0E442", "#661100")]
 
 
 def look(algorithm: str) -> Look:
     if algorithm in _LOOKS:
         return _LOOKS[algorithm]
-    others = [name for name in estimators.names() if name not in _LOOKS]
-    position = others.index(algorithm) if algorithm in others else len(others)
-    colour, marker = _SPARE[position % len(_SPARE)]
+    colour, marker = _SPARE[crc32(algorithm.encode()) % len(_SPARE)]
     return Look(algorithm.replace("_", " "), colour, marker)
 
 
@@ -55,6 +58,10 @@ def in_order(algorithms: list[str]) -> list[str]:
 # What a table's lines and a figure's panels are told apart by, in order.
 _SETTINGS = {
     "synthetic": ["D", "K", "spectrum"],
+    "eigenvalues": ["D", "K", "spectrum"],
+    "components": ["D", "K", "spectrum"],
+    "scale": ["D", "K", "spectrum", "scale"],
+    "change": ["D", "K", "spectrum"],
     "linear": ["walk", "dataset", "K"],
     "plane": ["walk"],
 }
@@ -74,7 +81,7 @@ def settings_of(rows: pd.DataFrame) -> list[str]:
 def at_step(rows: pd.DataFrame) -> str:
     """When the last measurement was made, as the experiment counts."""
     step = f"{rows['step'].max():,}"
-    return f"at T = {step}" if (rows["experiment"] == "synthetic").all() else f"after {step} epochs"
+    return f"after {step} epochs" if "walk" in settings_of(rows) else f"at T = {step}"
 
 
 def spelled(key: str, value: Any) -> str:
@@ -82,6 +89,8 @@ def spelled(key: str, value: Any) -> str:
     if key == "spectrum":
         low, high = bounds(value)
         return f"[{low}, {high}]"
+    if key == "scale":
+        return f"{value:g}"
     return _WALKS.get(value, str(value)) if key == "walk" else str(value)
 
 
@@ -119,5 +128,7 @@ METRICS = {
     "kl_truth_estimate": Metric("KL(truth || estimate) (nats)"),
     "kl_estimate_truth": Metric("KL(estimate || truth) (nats)"),
     "held_out_log_likelihood": Metric("held-out log-likelihood (nats per sample)", True),
+    "components_off": Metric("chosen number of factors, distance from the true one"),
+    "components_right": Metric("share of seeds with the right number of factors", True),
     "largest_principal_angle": Metric("largest principal angle (radians)"),
 }

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-Role = Literal["model", "data", "held_out", "weights", "init", "sampling"]
+Role = Literal["model", "second_model", "data", "held_out", "weights", "init", "sampling"]
 
 
 def generator(

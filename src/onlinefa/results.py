@@ -22,9 +22,9 @@ from onlinefa.provenance import Provenance
 if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
     from onlinefa.experiments.tracking import Measurement
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 
-KEYS = ["experiment", "dataset", "walk", "algorithm", "D", "K", "spectrum", "seed"]
+KEYS = ["experiment", "dataset", "walk", "algorithm", "D", "K", "spectrum", "scale", "seed"]
 
 SCHEMA = pa.schema(
     [
@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         ("D", pa.int64()),
         ("K", pa.int64()),
         ("spectrum", pa.string()),
+        ("scale", pa.float64()),
         ("seed", pa.int64()),
         ("step", pa.int64()),
         ("metric", pa.string()),

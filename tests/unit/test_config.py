@@ -11,7 +11,7 @@ import yaml
 
 from onlinefa import estimators
 from onlinefa.cell import Bundle
-from onlinefa.config import EXPERIMENTS, Config, ConfigError, validate
+from onlinefa.config import EXPERIMENTS, Config, ConfigError, Synthetic, validate
 from onlinefa.grid import bundles
 
 FOLDER = Path(__file__).parents[2] / "config"
@@ -108,12 +108,10 @@ def test_a_value_of_the_command_line_is_not_blamed_on_a_file(default):
 
 
 def test_nothing_to_run_is_refused(default):
-    for experiment in EXPERIMENTS:
+    for experiment in ("synthetic", "linear", "plane"):
         assert bundles(validate(default))
         del default[experiment]
-    with pytest.raises(
-        ConfigError, match=r"has none of synthetic, linear, plane: .* nothing to run"
-    ):
+    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, plane: .* nothing to run"):
         validate(default)
 
 
@@ -123,7 +121,8 @@ def test_the_default_grid(default):
     # algorithms. All seeds are in one job, and for the latter two all walks and all K.
     jobs = {"synthetic": 30, "linear": 24, "plane": 6}
     inner = {"synthetic": 1, "linear": 4 * len(default["linear"]["K"]), "plane": 2}
-    for name in EXPERIMENTS:
+    assert {bundle.experiment for bundle in grid} == set(jobs)
+    for name in jobs:
         own = [bundle for bundle in grid if bundle.experiment == name]
         assert len(own) == len({bundle.name for bundle in own}) == jobs[name]
         cells = jobs[name] * inner[name] * default[name]["seeds"]
@@ -167,7 +166,58 @@ def test_digests_change_for_whom_a_setting_concerns(default):
     before, after = digests(default), digests(changed(default, "settings.online_sga.warm_up", 50))
     differs = {key for key in before if before[key] != after[key]}
     assert differs == {key for key in before if "online_sga" in key[1]}
-    assert {key[0] for key in differs} == set(EXPERIMENTS)
+    assert {key[0] for key in differs} == {"synthetic", "linear", "plane"}
+
+
+BEYOND = FOLDER / "beyond.yaml"
+
+
+def test_beyond_the_thesis(default):
+    config = validate(
+        {**default, **yaml.safe_load(BEYOND.read_text())} | {"synthetic": default["synthetic"]}
+    )
+    grid = [bundle for bundle in bundles(config) if bundle.experiment != "synthetic"]
+    # Ten algorithms on three spectra, on seven scales; two with eight pairs of D and K; eight.
+    cells = {"eigenvalues": 10 * 3, "scale": 10 * 7, "components": 2 * 8, "change": 8}
+    for name, number in cells.items():
+        own = [cell for bundle in grid for cell in bundle.cells() if bundle.experiment == name]
+        assert len(own) == 10 * number
+        assert len({cell.digest("code") for cell in own}) == len(own)
+    choosing = next(b for b in grid if b.axes["algorithm"] == "recursive_em_auto").cells()[0]
+    assert choosing.estimator == "recursive_em"
+    assert choosing.parameters["settings"]["n_components"] == "auto"
+    assert choosing.parameters["settings"]["block_size"] == 100
+
+
+def test_a_variant_is_the_algorithm_with_other_settings(default):
+    variants = {"slow_sga": {"algorithm": "online_sga", "learning_rate": 1e-4}}
+    values = changed(default | {"variants": variants}, "synthetic.algorithms", ["slow_sga"])
+    values["settings"] = {"online_sga": {"warm_up": 7}}
+    cells = [cell for bundle in bundles(validate(values)) for cell in bundle.cells()]
+    slow = [cell for cell in cells if cell.algorithm == "slow_sga"]
+    assert {cell.experiment for cell in slow} == {"synthetic"}
+    assert slow[0].estimator == "online_sga"
+    assert slow[0].parameters["settings"] == {"learning_rate": 1e-4, "warm_up": 7}
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "complaint"),
+    [
+        ("online_em", {"algorithm": "online_sga"}, "is an algorithm; a variant needs a name"),
+        ("Slow", {"algorithm": "online_sga"}, "must have small letters"),
+        ("slow", {"algorithm": "online_sag"}, "did you mean 'online_sga'?"),
+        ("slow", {"learning_rate": 1}, "Field required"),
+        ("slow", {"algorithm": "online_sga", "learning_rat": 1}, "did you mean 'learning_rate'?"),
+        ("slow", {"algorithm": "online_sga", "learning_rate": -1}, "must be a float in the range"),
+        ("slow", {"algorithm": "diagonal", "n_components": 3}, "unknown setting"),
+    ],
+)  # fmt: skip
+def test_a_variant_that_cannot_be_is_one_line(default, name, variant, complaint):
+    with pytest.raises(ConfigError) as error:
+        validate(default | {"variants": {name: variant}})
+    (line,) = str(error.value).splitlines()
+    assert f"variants.{name}" in line
+    assert complaint in line
 
 
 def test_spelling_out_a_default_changes_nothing(default):
@@ -185,7 +235,10 @@ def test_every_key_is_documented():
     text = (FOLDER / "README.md").read_text()
     rows = [*documented(Config)]
     for name, model in EXPERIMENTS.items():
-        rows += documented(model, f"{name}.")
+        # What an experiment has from `synthetic` is explained there.
+        inherits = name != "synthetic" and issubclass(model, Synthetic)
+        known = documented(Synthetic, f"{name}.") if inherits else ()
+        rows += set(documented(model, f"{name}.")) - set(known)
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 

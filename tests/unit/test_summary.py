@@ -22,7 +22,7 @@ def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectru
         {
             "experiment": "synthetic", "dataset": "algorithm_3", "walk": None,
             "algorithm": algorithm, "D": D, "K": 2, "spectrum": spectrum,
-            "seed": range(len(values)), "step": step,
+            "scale": np.nan, "seed": range(len(values)), "step": step,
             "metric": metric, "value": pd.Series(values, dtype=float),
             "status": ["diverged" if value is None else "ok" for value in values], "seconds": 1.0,
         }
@@ -205,6 +205,11 @@ def test_every_algorithm_has_its_own_look():
 
 
 def test_every_metric_has_a_label_and_a_table():
-    assert set(METRICS) == set(synthetic.METRICS) | set(walking.METRICS)
+    assert set(METRICS) == {
+        *synthetic.METRICS,
+        *walking.METRICS,
+        "components_off",
+        "components_right",
+    }
     assert set(TABULATED["synthetic"]) == set(synthetic.METRICS)
     assert set(TABULATED["linear"]) == set(TABULATED["plane"]) == set(walking.METRICS)

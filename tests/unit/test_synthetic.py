@@ -77,7 +77,7 @@ def test_algorithms_of_one_seed_see_the_same_everything(monkeypatch):
 
         return Recorder()
 
-    monkeypatch.setattr(synthetic, "import_and_compile", lambda cell, rows: None)
+    monkeypatch.setattr(synthetic, "import_and_compile", lambda cell: None)
     monkeypatch.setattr(estimators, "build", record)
     for algorithm in ("online_em", "batch_svd"):
         list(synthetic.run(cell(algorithm), Path()))

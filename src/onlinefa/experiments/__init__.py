@@ -1,4 +1,4 @@
-"""The experiments: a cell in, measurements out. One file per experiment, found by its name."""
+"""The experiments: a cell in, measurements out. One file for each, or for several of a kind."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ if TYPE_CHECKING:
     from onlinefa.cell import Cell
     from onlinefa.experiments.tracking import Measurement
 
+_SAME_AS = {"eigenvalues": "synthetic", "components": "synthetic", "scale": "synthetic"}
+
 Run = Callable[["Cell", Path], "Iterator[Measurement]"]
 
 
-def load(name: str) -> Run:
+def module_of(experiment: str) -> str:
+    """The module that runs an experiment."""
+    return f"{__name__}.{_SAME_AS.get(experiment, experiment)}"
+
+
+def load(experiment: str) -> Run:
     """The function that runs one cell of an experiment, given the folder of prepared tables."""
-    run: Run = import_module(f"{__name__}.{name}").run
+    run: Run = import_module(module_of(experiment)).run
     return run

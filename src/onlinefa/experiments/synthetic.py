@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from onlinefa import metrics
 from onlinefa.cell import Cell
 from onlinefa.experiments.tracking import Measurement, import_and_compile, new_estimator, track
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.models.factor_model import generate
+from onlinefa.models.factor_model import generate, generate_with_eigenvalues
 from onlinefa.randomness import Role, generator
 
 BLOCK = 1000
@@ -28,18 +29,18 @@ METRICS = (
     "wasserstein2_per_dimension",
 )
 
+CHOICE = ("components", "components_off", "components_right")
+
+_GENERATORS = {"algorithm_3": generate, "eigenvalues": generate_with_eigenvalues}
+
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Fit one algorithm to one stream of observations and measure it at every T."""
-    truth = generate(
-        int(cell.axes["D"]),
-        int(cell.axes["K"]),
-        cell.parameters["spectrum"],
-        _random(cell, "model"),
-    )
-    held_out = truth.sample(HELD_OUT, _random(cell, "held_out"))
-    import_and_compile(cell, held_out[:10, :3])
-    observations, seen = _random(cell, "data"), 0
+    truth = in_units(model(cell, "model"), float(cell.axes.get("scale", 1)))
+    held_out = truth.sample(HELD_OUT, random_of(cell, "held_out"))
+    import_and_compile(cell)
+    observations, seen = random_of(cell, "data"), 0
+    chooses = cell.experiment == "components"
 
     def stream(T: int) -> Iterator[Array]:
         nonlocal seen
@@ -49,12 +50,34 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
             yield rows
 
     yield from track(
-        new_estimator(cell, truth.dimension, _random(cell, "init"), _random(cell, "sampling")),
+        new_estimator(cell, truth.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
         cell.parameters["T"],
         stream,
-        lambda _, estimate: _measure(truth, estimate, held_out),
-        lambda _: METRICS,
+        lambda _, estimate: _measure(truth, estimate, held_out) | _choice(chooses, truth, estimate),
+        lambda _: (*METRICS, *CHOICE) if chooses else METRICS,
     )
+
+
+def model(cell: Cell, role: Literal["model", "second_model"]) -> LowRankGaussian:
+    """The true model of a cell."""
+    return _GENERATORS[cell.parameters["dataset"]](
+        int(cell.axes["D"]), int(cell.axes["K"]), cell.parameters["spectrum"], random_of(cell, role)
+    )
+
+
+def in_units(model: LowRankGaussian, scale: float) -> LowRankGaussian:
+    """The model of the same observations times a number."""
+    return LowRankGaussian(scale * model.mean, scale * model.factors, scale**2 * model.noise)
+
+
+def _choice(
+    chooses: bool, truth: LowRankGaussian, estimate: LowRankGaussian
+) -> dict[str, metrics.Value]:
+    """How many factors an algorithm has found, and how that compares with the truth."""
+    if not chooses:
+        return {}
+    off = abs(estimate.rank - truth.rank)
+    return dict(zip(CHOICE, (float(estimate.rank), float(off), float(off == 0)), strict=True))
 
 
 def _measure(
@@ -69,6 +92,7 @@ def _measure(
     return values
 
 
-def _random(cell: Cell, role: Role) -> np.random.Generator:
+def random_of(cell: Cell, role: Role) -> np.random.Generator:
+    """The generator of a role: the same in all units, and for both kinds of models."""
     dataset = "D~{D}/K~{K}/spectrum~{spectrum}".format(**cell.axes)
     return generator(cell.parameters["root_seed"], "synthetic", dataset, cell.seed, role)

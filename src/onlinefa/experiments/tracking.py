@@ -85,7 +85,7 @@ def new_estimator(
     """The cell's algorithm, with the initial factors and the seed that all algorithms are given."""
     K = int(cell.axes["K"])
     return estimators.build(
-        cell.algorithm,
+        cell.estimator,
         cell.parameters["settings"],
         n_components=K,
         init_factors=orthonormal_factors(init.standard_normal((D, K))),
@@ -93,8 +93,9 @@ def new_estimator(
     )
 
 
-def import_and_compile(cell: Cell, rows: Array) -> None:
-    """A tiny fit that is thrown away: what it loads is not to count as time of the real one."""
+def import_and_compile(cell: Cell) -> None:
+    """A small fit that is thrown away: what it loads is not to count as time of the real one."""
+    rows = np.random.default_rng(0).normal(size=(1000, 3))  # more than any warm-up takes
     with suppress(FitDiverged):
         settings = cell.parameters["settings"]
-        estimators.build(cell.algorithm, settings, n_components=1).fit(rows).gaussian()
+        estimators.build(cell.estimator, settings, n_components=1).fit(rows).gaussian()

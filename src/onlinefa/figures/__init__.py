@@ -11,6 +11,11 @@ from pathlib import Path
 FIGURES = {
     "figure_5_1": "synthetic",
     "figure_5_2": "synthetic",
+    "time": "synthetic",
+    "eigenvalues": "eigenvalues",
+    "components": "components",
+    "scale": "scale",
+    "change": "change",
     "figure_6_1": "linear",
     "figure_6_2": "linear",
     "figure_6_3": "linear",

@@ -18,6 +18,6 @@ LAYOUT = Layout(
 )
 
 
-def draw_over_samples(summary: pd.DataFrame, metric: str) -> Figure:
+def draw_over_samples(summary: pd.DataFrame, metric: str, layout: Layout = LAYOUT) -> Figure:
     ranges = ["{:,}, {:,}".format(*bounds(spectrum)) for spectrum in summary["spectrum"]]
-    return draw_convergence(summary.assign(range=ranges), metric, LAYOUT)
+    return draw_convergence(summary.assign(range=ranges), metric, layout)

@@ -36,6 +36,8 @@ class Layout:
     x_scale: str
     step: str
     """How a note names a step, with the step in braces."""
+    x: str = "step"
+    """The column that a panel has along its horizontal axis."""
     note: str = ""
     """What is to be said above the legend."""
     lines: dict[str, str] = field(default_factory=dict)
@@ -60,10 +62,11 @@ def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figu
         axis.set_xlabel(layout.x_label)
     for axis in axes[:, 0]:
         axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
+    spread = over_seeds(int(summary["seeds"].max()))
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title="; ".join(filter(None, [layout.note, over_seeds(int(summary["seeds"].max()))])),
+        title=textwrap.fill("; ".join(filter(None, [layout.note, spread])), int(10 * width)),
         loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 1.6)),
     )  # fmt: skip
     return figure
@@ -88,13 +91,13 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label
-        drawn = values[values["algorithm"] == algorithm].sort_values("step")
-        _draw_line(axis, algorithm, drawn, limit)
+        drawn = values[values["algorithm"] == algorithm].sort_values(layout.x)
+        _draw_line(axis, algorithm, drawn, layout.x, limit)
         beyond = drawn[drawn["mean"] > limit]
         if not beyond.empty:
             notes.append(f"{label}: off the scale, up to {beyond['mean'].max():.2g}")
-            _mark_cut(axis, algorithm, beyond)
-        last = rows[rows["algorithm"] == algorithm].sort_values("step").iloc[-1]
+            _mark_cut(axis, algorithm, beyond[layout.x])
+        last = rows[rows["algorithm"] == algorithm].sort_values(["step", "ok"]).iloc[-1]
         if last["ok"] < last["seeds"]:
             when = layout.step.format(last["step"])
             notes.append(f"{label}: {last['statuses']} of {last['seeds']} at {when}")
@@ -138,21 +141,21 @@ def _set_limits(axis: Axes, visible: pd.DataFrame, lines: list[float], notes: in
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame, limit: float) -> None:
+def _draw_line(axis: Axes, algorithm: str, rows: pd.DataFrame, x: str, limit: float) -> None:
     drawn = look(algorithm)
     bars = rows["standard_error"].where(rows["mean"] <= limit)  # none hang from above the panel
     sparse = max(1, math.ceil(len(rows) / _MARKERS))
     axis.errorbar(
-        rows["step"], rows["mean"], yerr=bars, label=drawn.label, markevery=sparse,
+        rows[x], rows["mean"], yerr=bars, label=drawn.label, markevery=sparse,
         errorevery=sparse, color=drawn.colour, marker=drawn.marker, linestyle=drawn.line,
         capsize=2, elinewidth=1,
     )  # fmt: skip
 
 
-def _mark_cut(axis: Axes, algorithm: str, beyond: pd.DataFrame) -> None:
+def _mark_cut(axis: Axes, algorithm: str, beyond: pd.Series) -> None:
     """Arrow heads at the upper edge where an algorithm is above it."""
     axis.plot(
-        beyond["step"], [0.985] * len(beyond), transform=axis.get_xaxis_transform(),
+        beyond, [0.985] * len(beyond), transform=axis.get_xaxis_transform(),
         color=look(algorithm).colour, marker=6, linestyle="none", clip_on=False,
     )  # fmt: skip
 

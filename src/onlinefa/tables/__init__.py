@@ -4,14 +4,20 @@ from onlinefa.metrics import DISTANCES
 
 FORMATS = ("csv", "md", "tex")
 
+_SYNTHETIC = (
+    *DISTANCES,
+    "largest_principal_angle",
+    "held_out_log_likelihood",
+    "wasserstein2_per_dimension",
+)
+
 # The metrics of each experiment that have a table.
 METRICS = {
-    "synthetic": (
-        *DISTANCES,
-        "largest_principal_angle",
-        "held_out_log_likelihood",
-        "wasserstein2_per_dimension",
-    ),
+    "synthetic": _SYNTHETIC,
+    "eigenvalues": _SYNTHETIC,
+    "components": (*_SYNTHETIC, "components_off", "components_right"),
+    "scale": _SYNTHETIC,
+    "change": DISTANCES,
     "linear": DISTANCES,
     "plane": DISTANCES,
 }
