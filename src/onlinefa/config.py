@@ -44,6 +44,10 @@ class Experiment(_Strict):
     )
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
 
+    def dimensions(self) -> list[int]:
+        """The dimensions of its data."""
+        raise NotImplementedError
+
     @field_validator("seeds", mode="before")
     @classmethod
     def _number_of_seeds(cls, seeds: Any) -> Any:
@@ -82,6 +86,9 @@ class Synthetic(Experiment):
         description="ranges [low, high] of s^2 in Algorithm 3"
     )
     T: list[Count] = Field(description="sample sizes at which a fit is measured, increasing")
+
+    def dimensions(self) -> list[int]:
+        return self.D
 
     @field_validator("K")
     @classmethod
@@ -159,6 +166,9 @@ class Linear(Walking):
         description="of SGD; Table 6.1 has the rates from which on it diverges"
     )
 
+    def dimensions(self) -> list[int]:
+        return [data.table(name).dimension for name in self.datasets]
+
     @field_validator("datasets")
     @classmethod
     def _known_tables(cls, datasets: list[str]) -> list[str]:
@@ -189,6 +199,9 @@ class Plane(Walking):
     """Chapter 6 in two dimensions, to be drawn."""
 
     rates: list[Positive] = Field(description="learning rates of SGD, a panel for each")
+
+    def dimensions(self) -> list[int]:
+        return [2]
 
     @field_validator("seeds")
     @classmethod
@@ -324,9 +337,23 @@ def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
             yield ("variants", variant, "algorithm"), complaint
         else:
             # What an experiment would choose may be chosen here as well: the number of factors.
-            allowed = estimators.default_settings(value.algorithm) | {"n_components": None}
+            allowed = estimators.default_settings(value.algorithm) | {"n_components": ...}
             for name, text in _wrong_values(value.algorithm, value.settings, allowed):
                 yield ("variants", variant, name), text
+            yield from _too_many_components(config, variant, value)
+
+
+def _too_many_components(
+    config: Config, variant: str, value: Variant
+) -> Iterator[tuple[Place, str]]:
+    K = value.settings.get("n_components")
+    for name in EXPERIMENTS:
+        experiment: Experiment | None = getattr(config, name)
+        if isinstance(K, int) and experiment and variant in experiment.algorithms:
+            smallest = min(experiment.dimensions())
+            if smallest <= K:
+                text = f"{K} must be below every D of {name}, which has {smallest}"
+                yield ("variants", variant, "n_components"), text
 
 
 def _wrong_values(
@@ -335,6 +362,8 @@ def _wrong_values(
     for name, value in values.items():
         if name not in defaults:
             yield name, f"unknown setting{_nearest(name, defaults)}"
+        elif isinstance(value, bool) and not isinstance(defaults[name], bool):
+            yield name, f"must be a number, got {value}"  # to Python, true is one
         elif (value, type(value)) != (defaults[name], type(defaults[name])):
             for text in _wrong_value(algorithm, name, value):
                 yield name, text

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.recursion import RecursiveModel
+from onlinefa.recursion import RecursiveModel, halves
 
 
 class Ladder:
     """Models with different numbers of factors; the estimate is that of the best predictor.
 
     Every block is predicted by all models before any of them learns from it, and a model's score is
-    the log density that it gave to the rows, summed. A factor that is not there costs about D / 2
-    times the logarithm of the number of rows in it, which is what Schwarz's criterion would charge;
-    one that is missed costs in proportion to the rows. Old predictions fade: what a model did
-    before it had seen enough rows for its number of factors says little of what it does now.
+    the log density that it gave to the rows, summed. What a model did before it had seen enough
+    rows for its number of factors says little of what it does now, and so predictions count for
+    the root of the number of rows that they were made from. A factor that is not there then costs
+    about D in all, because a row costs D / 2 over the rows so far; one that is missed costs in
+    proportion to the rows. Of the first block, each half is predicted by what the other tells.
     """
 
     def __init__(self, models: Sequence[RecursiveModel]) -> None:
@@ -26,8 +29,14 @@ class Ladder:
 
     def absorb(self, block: Array) -> None:
         seen = self.models[0].rows
-        if seen > 0:
-            fading = seen / (seen + len(block))
+        if seen == 0:
+            for half, other in halves(block):
+                models = [copy.copy(model) for model in self.models]
+                for model in models:
+                    model.absorb(half)
+                self.scores = self.scores + [_log_density(model, other) for model in models]
+        else:
+            fading = math.sqrt(seen / (seen + len(block)))
             self.scores = fading * self.scores + [_log_density(m, block) for m in self.models]
         for model in self.models:
             model.absorb(block)
@@ -41,3 +50,8 @@ def _log_density(model: RecursiveModel, rows: Array) -> float:
     varied = model.psi > 0
     gaussian = LowRankGaussian(model.mean[varied], model.F[varied], model.psi[varied])
     return float(np.sum(gaussian.log_prob(rows[:, varied])))
+
+
+def most_components(D: int) -> int:
+    """Ledermann's bound: with more factors than that, the covariance does not determine them."""
+    return max(1, math.floor((2 * D + 1 - math.sqrt(8 * D + 1)) / 2))

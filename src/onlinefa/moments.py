@@ -21,11 +21,10 @@ class RunningMoments:
         self._scatter = np.zeros((D, D) if full else D)
 
     def absorb(self, X: Array) -> None:
-        mean = X.mean(axis=0)
-        centred = X - mean
+        mean, deviations = centred(X)
         shift = mean - self.mean
         total = self.count + len(X)
-        self._scatter += self._square(centred)
+        self._scatter += self._square(deviations)
         self._scatter += self._square(shift[None, :]) * (self.count * len(X) / total)
         self.mean = self.mean + shift * (len(X) / total)
         self.count = total
@@ -37,3 +36,15 @@ class RunningMoments:
     def second(self) -> Array:
         """Variances or covariance."""
         return self._scatter / self.count
+
+
+def centred(rows: Array) -> tuple[Array, Array]:
+    """The mean of rows, and their deviations from it.
+
+    The first row is taken off before: the mean of equal numbers may be off by a rounding error, and
+    columns that never vary would then seem to do so, and all together.
+    """
+    deviations = rows - rows[0]
+    offset = deviations.mean(axis=0)
+    deviations -= offset
+    return rows[0] + offset, deviations

@@ -39,7 +39,11 @@ _LOOKS = {
     "swag": Look("SWAG", "#CC79A7", "v"),
     "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
 }
-_SPARE = [(colour, marker) for marker in "dH8" for colour in ("#AA4499", "#F0E442", "#661100")]
+_SPARE = [
+    (colour, marker)
+    for marker in "dH8v^s"
+    for colour in ("#AA4499", "#DDCC77", "#661100", "#117733", "#6699CC")
+]
 
 
 def look(algorithm: str) -> Look:

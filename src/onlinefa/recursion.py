@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.moments import centred
 
 # With few rows the likelihood is often largest where some column has no noise at all and a factor
 # to itself (a Heywood case). Further rows would hardly move EM away from there, so that noise stays
@@ -18,6 +19,19 @@ _LARGEST_FLOOR, _SMALLEST_FLOOR = 0.5, 1e-6
 # What the first blocks leave unlearned is lost, because from then on the model stands in for their
 # rows. A block that is a share g of all rows gets this many times g as many steps, if that is more.
 _EARLY_STEPS = 40
+# Columns that are worked on at once: with K = 10 their factors fit into a cache of 1 MiB. Nothing
+# else of the size of the factors is kept but the factors, before and after.
+_TILE = 4096
+
+
+def inner_steps_of(inner_steps: int, share: float) -> int:
+    """Steps of EM for a block that is this share of all rows."""
+    return math.ceil(inner_steps * max(1, _EARLY_STEPS * share))
+
+
+def smallest_share(rows: float) -> float:
+    """The share of a column's variance that is noise at least, after so many rows."""
+    return min(max(_ROWS_OF_NOISE / rows, _SMALLEST_FLOOR), _LARGEST_FLOOR)
 
 
 class Learner(Protocol):
@@ -28,6 +42,11 @@ class Learner(Protocol):
 
     def estimate(self) -> LowRankGaussian:
         """The Gaussian learned so far."""
+
+
+def halves(block: Array) -> list[tuple[Array, Array]]:
+    """Rows to learn from and rows to predict, both ways: for a block that no model came before."""
+    return [(block[::2], block[1::2]), (block[1::2], block[::2])] if len(block) > 3 else []
 
 
 class Blocks:
@@ -70,21 +89,20 @@ class RecursiveModel:
     formed. Everything starts from the variances of the first block, so that the scale of the data,
     and that of each column, makes no difference.
 
-    With a `window`, the model never counts for more than so many rows, block included: what is
-    older fades away.
+    With a `window`, the model and the block never count for more than so many rows, or for the
+    block's if they are more: what is older fades away.
     """
 
     def __init__(self, factors: Array, inner_steps: int, window: int | None = None) -> None:
+        D, dtype = len(factors), factors.dtype
         self.rows = 0.0
         self.inner_steps = inner_steps
         self.window = math.inf if window is None else window
-        self.mean = np.zeros(len(factors))
+        self.mean = np.zeros(D, dtype)
         self.F = factors  # in units of the columns' standard deviations until there are any
-        self.psi = np.ones(len(factors))
-
-    @property
-    def variances(self) -> Array:
-        return np.sum(self.F**2, axis=1) + self.psi
+        self.psi = np.ones(D, dtype)
+        self.variances = np.zeros(D, dtype)
+        """Of the rows. The model's own are the same, but for columns where noise is held up."""
 
     def estimate(self) -> LowRankGaussian:
         return LowRankGaussian(self.mean, self.F, self.psi)
@@ -93,39 +111,58 @@ class RecursiveModel:
         b = len(block)
         old = min(self.rows, max(self.window - b, 0))
         total = old + b
-        deviations = self._centred(block, old)
-        new = np.sum(deviations**2, axis=0) / total
+        mean, deviations = centred(block)
+        shift = mean - self.mean
+        # Rows whose squares are what the block adds to the scatter around the mean of all rows.
+        Y = np.concatenate([deviations, math.sqrt(old * b / total) * shift[None, :]])
+        Y /= math.sqrt(total)
+        self.mean = self.mean + shift * (b / total)
+        new = np.einsum("nd,nd->d", Y, Y)
+        self.variances = new + (old / total) * self.variances
         if self.rows == 0:
             # Half of each variance is noise, the other half is for the factors.
-            variances = new
-            self.F = self.F * np.sqrt(variances / 2)[:, None]
-            self.psi = variances / 2
-        else:
-            variances = new + (old / total) * self.variances
-        steps = math.ceil(self.inner_steps * max(1, _EARLY_STEPS * b / total))
-        share = np.clip(_ROWS_OF_NOISE / total, _SMALLEST_FLOOR, _LARGEST_FLOOR)
-        smallest = np.where(variances > 0, share * variances, 1.0)
-        self._maximise(steps, deviations / np.sqrt(total), old / total, variances, smallest)
-        self.mean = self.mean + (block.mean(axis=0) - self.mean) * (b / total)
+            self.F = self.F * np.sqrt(self.variances / 2)[:, None]
+            self.psi = self.variances / 2
+        diagonal = new + (old / total) * (np.sum(self.F**2, axis=1) + self.psi)
+        smallest = np.where(self.variances > 0, smallest_share(total) * diagonal, 1)
+        steps = inner_steps_of(self.inner_steps, b / total)
+        self._maximise(steps, Y, old / total, diagonal, smallest)
         self.rows = total
 
-    def _centred(self, block: Array, old: float) -> Array:
-        """Rows whose squares are what the block adds to the scatter around the mean of all rows:
-        its deviations from its own mean, and one row for how far that is from the mean so far."""
-        mean = block.mean(axis=0)
-        shift = np.sqrt(old * len(block) / (old + len(block))) * (mean - self.mean)
-        return np.concatenate([block - mean, shift[None, :]])
-
     def _maximise(
-        self, steps: int, Y: Array, share: float, variances: Array, smallest: Array
+        self, steps: int, Y: Array, share: float, diagonal: Array, smallest: Array
     ) -> None:
-        """Steps of EM towards the covariance S = Y'Y + share (F0 F0' + psi0)."""
-        F0, psi0, F, psi = self.F, self.psi, self.F, self.psi
-        eye = np.eye(F.shape[1])
+        """Steps of EM towards the covariance S = Y'Y + share (F0 F0' + psi0), whose diagonal it is.
+
+        EM alone learns the length of a strong factor slowly. With a free covariance E[z z'] of the
+        latent variables, which then goes into the factors, it is learned in a step (parameter
+        expansion: Liu, Rubin and Wu, 1998), and variances are those of S after each.
+        """
+        F0, psi0, F, psi = self.F, self.psi, self.F.copy(), np.maximum(self.psi, smallest)
+        tiles = [slice(start, start + _TILE) for start in range(0, len(F), _TILE)]
         for _ in range(steps):
-            W = F / np.maximum(psi, smallest)[:, None]
-            M = np.linalg.inv(eye + F.T @ W)
-            SW = Y.T @ (Y @ W) + share * (F0 @ (F0.T @ W) + psi0[:, None] * W)
-            F = SW @ np.linalg.inv(eye + M @ (W.T @ SW))
-            psi = np.maximum(variances - np.sum((F @ M) * SW, axis=1), smallest)
-        self.F, self.psi = F, np.where(variances > 0, psi, 0.0)
+            M, second, YW, F0W = self._expect(Y, share, F, psi, tiles)
+            R = M @ np.linalg.inv(np.linalg.cholesky(second)).T
+            for tile in tiles:
+                W = F[tile] / psi[tile, None]
+                SW = Y[:, tile].T @ YW + share * (F0[tile] @ F0W + psi0[tile, None] * W)
+                F[tile] = SW @ R
+                psi[tile] = diagonal[tile] - np.sum(F[tile] ** 2, axis=1)
+            np.maximum(psi, smallest, out=psi)
+        self.F, self.psi = F, np.where(self.variances > 0, psi, 0)
+
+    def _expect(
+        self, Y: Array, share: float, F: Array, psi: Array, tiles: list[slice]
+    ) -> tuple[Array, Array, Array, Array]:
+        """The covariance M of z given an observation; E[z z']; and Y W and F0'W for W = F / psi."""
+        F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1], dtype=F.dtype)
+        YW, FW, F0W, noise = np.zeros((len(Y), len(eye)), F.dtype), 0 * eye, 0 * eye, 0 * eye
+        for tile in tiles:
+            W = F[tile] / psi[tile, None]
+            YW += Y[:, tile] @ W
+            FW += F[tile].T @ W
+            F0W += F0[tile].T @ W
+            noise += W.T @ (psi0[tile, None] * W)
+        M = np.linalg.inv(eye + FW).astype(F.dtype)
+        second = M + M @ (YW.T @ YW + share * (F0W.T @ F0W + noise)) @ M
+        return M, second, YW, F0W

@@ -30,11 +30,12 @@ def Q():
     return orthonormal_factors(np.random.default_rng(2).normal(size=(D, K)))
 
 
-def dense(rows, Q, blocks, inner_steps):
-    """The same with D x D matrices: every block's S, and textbook EM for factor analysis on it."""
+def dense(rows, Q, blocks, inner_steps, window=math.inf):
+    """The same with D x D matrices: every block's S, and parameter-expanded EM for it."""
     seen, mean = 0, np.zeros(D)
     for size in blocks:
         block, rows = rows[:size], rows[size:]
+        seen = min(seen, window - size)
         total = seen + size
         own = np.cov(block.T, bias=True)
         shift = block.mean(axis=0) - mean
@@ -48,8 +49,8 @@ def dense(rows, Q, blocks, inner_steps):
             precision = np.linalg.inv(F @ F.T + np.diag(psi))
             beta = F.T @ precision
             second = np.eye(K) - beta @ F + beta @ S @ beta.T  # E[z z']
-            F = S @ beta.T @ np.linalg.inv(second)
-            psi = np.maximum(np.diag(S - F @ beta @ S), min(0.5, 40 / total) * np.diag(S))
+            F = S @ beta.T @ np.linalg.inv(second) @ np.linalg.cholesky(second)
+            psi = np.maximum(np.diag(S - F @ F.T), min(0.5, 40 / total) * np.diag(S))
         mean, seen = mean + shift * size / total, total
     return mean, F @ F.T + np.diag(psi)
 
@@ -60,6 +61,15 @@ def test_it_is_what_dense_matrices_give(rows, Q):
     mean, covariance = dense(rows, Q, [50, 70, 70, 70, 70, 23], 3)
     np.testing.assert_allclose(model.mean_, mean, rtol=1e-12)
     np.testing.assert_allclose(model.get_covariance(), covariance, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [[100, 60, 60, 60], [100, 60, 60, 13]])
+def test_memory_is_a_window_of_so_many_rows(rows, Q, blocks):
+    settings = {"block_size": 60, "warm_up": 100, "inner_steps": 3, "forgetting": 150}
+    model = RecursiveEM(K, init_factors=Q, **settings).fit(rows[: sum(blocks)])
+    mean, covariance = dense(rows, Q, blocks, 3, window=150)
+    np.testing.assert_allclose(model.mean_, mean, rtol=1e-10)
+    np.testing.assert_allclose(model.get_covariance(), covariance, rtol=1e-8, atol=1e-8)
 
 
 def test_one_block_and_many_steps_are_maximum_likelihood(truth):
@@ -133,3 +143,28 @@ def test_a_column_that_seems_to_have_no_noise_at_first_gets_it_back(seed, monkey
     assert error(RecursiveEM(10, init_factors=Q)) < 1.1 * best
     monkeypatch.setattr(recursion, "_ROWS_OF_NOISE", 0)
     assert error(RecursiveEM(10, init_factors=Q)) > 1.5 * best
+
+
+def test_with_few_columns_and_many_rows_it_is_as_good_as_maximum_likelihood():
+    errors = []
+    for seed in range(8):
+        truth = generate(10, 2, (1, 100), np.random.default_rng(seed))
+        sample = truth.sample(5000, seed)
+        errors.append([
+            truth.relative_frobenius(model.fit(sample).gaussian())
+            for model in (RecursiveEM(2, random_state=0), BatchML(2))
+        ])  # fmt: skip
+    mean, best = np.mean(errors, axis=0)
+    assert mean < 1.1 * best
+
+
+@pytest.mark.parametrize("value", [7.0, 0.1, 1 / 3])
+@pytest.mark.parametrize("K", [2, "auto"])
+def test_constant_columns_are_not_a_factor(value, K):
+    """Deviations from the rounded mean of 0.1, 0.1, ... are all the same, and not zero."""
+    factors = np.random.default_rng(4).normal(size=(15, 2))
+    truth = LowRankGaussian(np.zeros(15), factors, np.ones(15))
+    held = np.column_stack([truth.sample(1000, 0), np.full((1000, 3), value)])
+    model = RecursiveEM(K, max_components=5, random_state=0).fit(held)
+    assert model.gaussian().rank == 2
+    assert not model.get_covariance()[15:].any()

@@ -101,11 +101,20 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         # result must not change the estimator's attributes.
         self._last_estimate: list[LowRankGaussian] = []
         try:
-            self._state.absorb(rows)
+            try:
+                self._state.absorb(rows)
+            except (NotFinite, np.linalg.LinAlgError) as error:
+                raise self._no_finite_estimate(error) from error
         except FitDiverged as divergence:
             self._state = _Diverged(self._state.count, str(divergence))
             raise
         return self
+
+    def _no_finite_estimate(self, error: Exception) -> FitDiverged:
+        return FitDiverged(
+            f"{type(self).__name__} has no finite estimate after {self._state.count} "
+            f"observations: {error}"
+        )
 
     @contextmanager
     def _unchanged_on_bad_input(self) -> Iterator[None]:
@@ -129,10 +138,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
             try:
                 self._last_estimate.append(self._state.estimate())
             except (NotFinite, np.linalg.LinAlgError) as error:
-                raise FitDiverged(
-                    f"{type(self).__name__} has no finite estimate after "
-                    f"{self._state.count} observations: {error}"
-                ) from error
+                raise self._no_finite_estimate(error) from error
         return self._last_estimate[0]
 
     @property

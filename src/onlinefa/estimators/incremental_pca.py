@@ -57,17 +57,17 @@ class _Components:
         self.pca = IncrementalPCA(K)
 
     def absorb(self, block: Array) -> None:
+        first = self.moments.count == 0
         self.moments.absorb(block)
-        if len(block) < self.pca.n_components:  # an estimate before the first block is full
+        if first and len(block) < self.pca.n_components:  # for an estimate before it is full
             self.pca.set_params(n_components=len(block))
-        self.pca.partial_fit(block)
+        with np.errstate(invalid="ignore"):  # scikit-learn divides by the number of rows less one
+            self.pca.partial_fit(block)
 
     def estimate(self) -> LowRankGaussian:
-        n = self.moments.count
-        # scikit-learn divides by n - 1, and its mean of no other variances is not a number.
-        variances = self.pca.explained_variance_ * ((n - 1) / n) if n > 1 else np.zeros(1)
-        others = np.nan_to_num(self.pca.noise_variance_) * ((n - 1) / n)
-        excess = np.clip(variances - others, 0, None)
-        factors = self.pca.components_.T * np.sqrt(excess)
+        D, K = len(self.moments.mean), len(self.pca.components_)
+        variances = self.pca.singular_values_**2 / self.moments.count
+        others = (self.moments.second.sum() - variances.sum()) / (D - K)
+        factors = self.pca.components_.T * np.sqrt(np.clip(variances - others, 0, None))
         noise = np.clip(self.moments.second - np.sum(factors**2, axis=1), 0, None)
         return LowRankGaussian(self.moments.mean, factors, noise)

@@ -41,7 +41,7 @@ class PreconditionedSGA(FactorEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FactorEstimator._parameter_constraints,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "warm_up": [Interval(Integral, 1, None, closed="left")],
+        "warm_up": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -72,7 +72,8 @@ class _State(WarmStart):
     def _begin(self, mean: Array, factors: Array, noise: Array) -> None:
         self.mean = mean
         self.F = np.ascontiguousarray(factors.T)
-        self.psi = np.where(noise > 0, noise, 1.0)
+        # A column that has not varied yet needs some noise to divide by: as much as the others.
+        self.psi = np.where(noise > 0, noise, noise.mean() or 1.0)
         self.beta = np.log(self.psi)
 
     def _learn(self, X: Array) -> None:

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array
-from onlinefa.ladder import Ladder
+from onlinefa.ladder import Ladder, most_components
 from onlinefa.recursion import Blocks, RecursiveModel
 
 
@@ -29,10 +29,11 @@ class RecursiveEM(FactorEstimator):
     inner_steps : steps of EM for each block; more for the first ones, which have more to tell
     warm_up : rows of the first block, whose variances set the scale
     forgetting : None to remember all rows alike; or the number of rows that memory amounts to, for
-        rows whose distribution changes: with every block, older rows count for so much less
-    max_components : the largest K that "auto" considers
+        rows whose distribution changes: with every block, older rows count for so much less. Not
+        fewer than a block's, and better several times as many
+    max_components : the largest K that "auto" considers, unless Ledermann's bound is below it
     init_factors : array of shape (D, K), or None for random orthonormal ones; in units of the
-        columns' standard deviations
+        columns' standard deviations. For "auto", K is the largest that is considered
     random_state : seed of the random initial factors
 
     Examples
@@ -80,7 +81,8 @@ class RecursiveEM(FactorEstimator):
 
     def _start(self, D: int) -> Blocks:
         if self.n_components == "auto":
-            factors = self._initial_factors(D, min(self.max_components, D - 1))
+            most = min(self.max_components, most_components(D), D - 1)
+            factors = self._initial_factors(D, most)
             numbers = range(factors.shape[1] + 1)
             learner: Any = Ladder([self._model(factors[:, :K]) for K in numbers])
         else:

@@ -10,7 +10,10 @@ import numpy as np
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.estimators.recursive_em import RecursiveEM
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.recursion import Blocks, RecursiveModel
+from onlinefa.recursion import Blocks, RecursiveModel, halves
+
+_ENOUGH = 0.1
+_LARGEST_SHARE = 0.99  # of a column's variance that is factors: the rest has to be noise
 
 
 class ShrunkEM(RecursiveEM):
@@ -78,38 +81,61 @@ class _Shrunk:
 
     def __init__(self, model: RecursiveModel) -> None:
         self.model = model
+        self.rows = 0.0
         self.promised = np.zeros(model.F.shape[1])
         self.seen = np.zeros(model.F.shape[1])
 
     def absorb(self, block: Array) -> None:
         if self.model.rows == 0:
-            for half, other in ((block[::2], block[1::2]), (block[1::2], block[::2])):
-                if len(half) > 1 and len(other):
-                    model = copy.copy(self.model)
-                    model.absorb(half)
-                    self._hold(model, other)
+            for half, other in halves(block):
+                model = copy.copy(self.model)
+                model.absorb(half)
+                self._hold(model, other)
         else:
             # Later models are better, and so what counts for the present one is what its latest
             # predecessors promised: weights grow with the square of the number of rows.
             fading = (self.model.rows / (self.model.rows + len(block))) ** 2
+            self.rows *= fading
             self.promised, self.seen = fading * self.promised, fading * self.seen
             self._hold(self.model, block)
         self.model.absorb(block)
 
     def _hold(self, model: RecursiveModel, rows: Array) -> None:
-        """Compare the variance along each factor, beyond that of the noise, with the promise."""
-        U, excess, deviations = _canonical(model)
-        projections = ((rows - model.mean) / deviations) @ U
+        """Compare the variance along each factor, in units of the noise, with what was promised.
+
+        That noise is the rows' own, outside of the factors: the model's is too small as long as
+        few rows are learned from.
+        """
+        U, excess, units = _canonical(model)
+        Z = (rows - model.mean) / units
+        along = np.sum((Z @ U) ** 2, axis=0)
+        noise = (np.sum(Z**2) - np.sum(along)) / (Z.shape[1] - U.shape[1])
+        self.rows += len(rows)
         self.promised = self.promised + len(rows) * excess
-        self.seen = self.seen + np.sum(projections**2 - 1, axis=0)
+        if noise > 0:
+            self.seen = self.seen + along / (noise / len(rows)) - len(rows)
 
     def estimate(self) -> LowRankGaussian:
-        U, excess, deviations = _canonical(self.model)
-        promised = np.where(self.promised > 0, self.promised, 1.0)
-        confirmed = np.clip(self.seen / promised, 0, 1)
-        factors = deviations[:, None] * U * np.sqrt(excess * confirmed)
-        noise = np.clip(self.model.variances - np.sum(factors**2, axis=1), 0, None)
-        return LowRankGaussian(self.model.mean, factors, noise)
+        U, excess, units = _canonical(self.model)
+        factors = units[:, None] * U * np.sqrt(excess * self._confirmed(excess))
+        variances = self.model.variances
+        squares, most = np.sum(factors**2, axis=1), _LARGEST_SHARE * variances
+        too_long = squares > most
+        factors[too_long] *= np.sqrt(most[too_long] / squares[too_long])[:, None]
+        return LowRankGaussian(self.model.mean, factors, variances - np.sum(factors**2, axis=1))
+
+    def _confirmed(self, excess: Array) -> Array:
+        """The share of each factor that stays."""
+        # What was promised must have been about as much as is promised now, to tell anything of it.
+        told = self.promised > _ENOUGH * self.rows * excess
+        seen = np.clip(np.where(told, self.seen, 0) / np.where(told, self.promised, 1), 0, 1)
+        # A leading eigenvalue 1 + g of n rows is too large by D (1 + g) / (n g) on average, and its
+        # direction explains as much too little. What was seen is not trusted beyond twice of that:
+        # with many rows, it is only less certain.
+        D, n = len(self.model.mean), self.model.rows
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = 2 * D * (1 + excess) / (n * excess**2)
+        return np.maximum(seen, 1 - np.nan_to_num(2 * expected, nan=1))
 
 
 def _canonical(model: RecursiveModel) -> tuple[Array, Array, Array]:

@@ -46,7 +46,7 @@ class StepwiseEM(FactorEstimator):
         **FactorEstimator._parameter_constraints,
         "exponent": [Interval(Real, 0.5, 1, closed="right")],
         "offset": [Interval(Real, 0, None, closed="left")],
-        "warm_up": [Interval(Integral, 1, None, closed="left")],
+        "warm_up": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -97,7 +97,9 @@ class _State(WarmStart):
             raise FitDiverged(f"stepwise EM diverged at observation {self.count + 1}")
 
     def _learned(self) -> LowRankGaussian:
+        """The maximum for the averaged statistics, where E[z z'] is what it is and not yet I: it
+        goes into the factors, so that variances are those of the rows."""
         A, B, d2 = self.means
-        factors: Array = np.linalg.inv(B) @ A
-        noise = np.clip(d2 - np.sum(factors * A, axis=0), 0, None)
+        factors: Array = np.linalg.inv(np.linalg.cholesky(B)) @ A
+        noise = np.clip(d2 - np.sum(factors**2, axis=0), 0, None)
         return LowRankGaussian(self.mean, factors.T, noise)

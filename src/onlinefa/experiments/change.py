@@ -38,6 +38,9 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
         new_estimator(cell, first.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
         cell.parameters["T"],
         stream,
-        lambda step, estimate: metrics.compare(truth(step), estimate, metrics.DISTANCES),
-        lambda _: metrics.DISTANCES,
+        lambda step, estimate: {
+            **metrics.compare(truth(step), estimate, metrics.DISTANCES),
+            "changed": float(step > change_at),
+        },
+        lambda _: (*metrics.DISTANCES, "changed"),
     )

@@ -11,5 +11,13 @@ from onlinefa.figures.chapter5 import LAYOUT, draw_over_samples
 
 
 def draw(summary: pd.DataFrame) -> Figure:
-    layout = replace(LAYOUT, x_scale="linear", note="distance from the model of the moment")
-    return draw_over_samples(summary, "relative_frobenius", layout)
+    layout = replace(
+        LAYOUT, x_scale="linear", note="distance from the model of the moment, which changes there"
+    )
+    figure = draw_over_samples(summary, "relative_frobenius", layout)
+    changed = summary[summary["metric"] == "changed"]
+    for axis in figure.axes:
+        axis.axvline(
+            changed.loc[changed["mean"] == 0, "step"].max(), color="#333333", linestyle=":"
+        )
+    return figure

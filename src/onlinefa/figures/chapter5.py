@@ -14,7 +14,7 @@ LAYOUT = Layout(
     title="D = {D}, K = {K}, $s^2$ ~ U({range})",
     x_label="number of samples T",
     x_scale="log",
-    step="T = {:,}",
+    place="T = {:,}",
 )
 
 

@@ -19,7 +19,7 @@ LAYOUT = Layout(
     title="{dataset}, K = {K}",
     x_label="epochs",
     x_scale="linear",
-    step="epoch {:,}",
+    place="epoch {:,}",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,12 +17,7 @@ _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#
 
 def draw(summary: pd.DataFrame) -> Figure:
     found = summary[summary["metric"] == "components"]
-    panels = [
-        rows
-        for _, rows in found.groupby(["algorithm", "spectrum", "D"])
-        # Those that are told K, and those that know of no factor, have nothing to show here.
-        if not (rows["mean"] == rows["K"]).all() and not (rows["mean"] == 0).all()
-    ]
+    panels = [rows for _, rows in found.groupby(["algorithm", "spectrum", "D"])]
     figure, axes = plt.subplots(
         1, max(len(panels), 1), squeeze=False, sharey=True, layout="constrained",
         figsize=(1 + 4 * max(len(panels), 1), 3.8),
@@ -37,7 +34,7 @@ def draw(summary: pd.DataFrame) -> Figure:
 
 
 def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
-    for colour, K in zip(_COLOURS, sorted(rows["K"].unique()), strict=False):
+    for colour, K in zip(cycle(_COLOURS), sorted(rows["K"].unique()), strict=False):
         line = rows[rows["K"] == K]
         axis.axhline(K, color=colour, linestyle=":", linewidth=1)
         axis.errorbar(

@@ -34,8 +34,8 @@ class Layout:
     """With the panel's settings in braces."""
     x_label: str
     x_scale: str
-    step: str
-    """How a note names a step, with the step in braces."""
+    place: str
+    """How a note names a place along the horizontal axis, in braces."""
     x: str = "step"
     """The column that a panel has along its horizontal axis."""
     note: str = ""
@@ -91,16 +91,18 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label
-        drawn = values[values["algorithm"] == algorithm].sort_values(layout.x)
+        drawn = values[values["algorithm"] == algorithm].sort_values(["step", layout.x])
         _draw_line(axis, algorithm, drawn, layout.x, limit)
         beyond = drawn[drawn["mean"] > limit]
         if not beyond.empty:
             notes.append(f"{label}: off the scale, up to {beyond['mean'].max():.2g}")
             _mark_cut(axis, algorithm, beyond[layout.x])
-        last = rows[rows["algorithm"] == algorithm].sort_values(["step", "ok"]).iloc[-1]
-        if last["ok"] < last["seeds"]:
-            when = layout.step.format(last["step"])
-            notes.append(f"{label}: {last['statuses']} of {last['seeds']} at {when}")
+        last = rows[rows["algorithm"] == algorithm].sort_values(["step", layout.x])
+        for _, row in last[
+            (last["step"] == last["step"].max()) & (last["ok"] < last["seeds"])
+        ].iterrows():
+            when = layout.place.format(row[layout.x])
+            notes.append(f"{label}: {row['statuses']} of {row['seeds']} at {when}")
     if notes:
         axis.text(
             0.5, 0.93, "\n".join(notes), transform=axis.transAxes, ha="center", va="top",

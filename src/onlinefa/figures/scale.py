@@ -13,6 +13,10 @@ from onlinefa.figures.chapter5 import LAYOUT, draw_over_samples
 def draw(summary: pd.DataFrame) -> Figure:
     last = summary[summary["step"] == summary["step"].max()]
     layout = replace(
-        LAYOUT, x="scale", x_label="observations multiplied by", note=f"T = {last['step'].max():,}"
+        LAYOUT,
+        x="scale",
+        x_label="observations multiplied by",
+        place="times {:g}",
+        note=f"T = {last['step'].max():,}",
     )
     return draw_over_samples(last, "relative_frobenius", layout)

@@ -12,6 +12,10 @@ from onlinefa.figures.chapter5 import LAYOUT, draw_over_samples
 
 def draw(summary: pd.DataFrame) -> Figure:
     layout = replace(
-        LAYOUT, x="seconds", x_label="seconds of fitting", note="markers: the same sample sizes T"
+        LAYOUT,
+        x="seconds",
+        x_label="seconds of fitting",
+        place="{:.3g} s",
+        note="markers: the same sample sizes T",
     )
     return draw_over_samples(summary, "relative_frobenius", layout)

@@ -1,6 +1,10 @@
-"""What both online algorithms do first with an observation: lines 5 to 9 of Algorithms 1 and 2.
+"""What the online algorithms do first with an observation: lines 5 to 9 of Algorithms 1 and 2.
 
-Factors are stored K x D here, so that every inner loop runs along contiguous memory.
+Factors are stored K x D here, and everything is done tile by tile of columns, so that a tile stays
+in the fastest cache from the first to the last thing that is done with it. For large D a kernel
+then takes as long as it takes to move its arrays through memory once per observation. That is why
+the sums over columns that the next observation needs are taken in the same pass that learns from
+this one.
 """
 
 import numpy as np
@@ -10,6 +14,8 @@ from numba import njit
 # infinity keep their meaning, because the loops must notice a fit that diverges. For the same
 # reason a division by zero gives infinity (error_model="numpy") instead of an exception.
 REORDERED_SUMS = {"reassoc", "contract"}
+
+TILE = 256  # columns; with K = 10, two arrays of K x TILE numbers fit into a cache of 48 KiB
 
 
 @njit(cache=True, error_model="numpy")
@@ -38,33 +44,77 @@ def invert_in_place(matrix):
             matrix[j, i] = total
 
 
+# Slices of a row have stride one, which the compiler knows; with an offset in the index instead, it
+# would have to allow for negative indices and could not use vector instructions.
+
+
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def infer_latent(row, t, mean, F, psi, deviation, C, Sigma, m):
-    """Move the running mean to the t-th row; fill the deviation, C, Sigma and m of (4.23)."""
-    K, D = F.shape
-    for d in range(D):
-        mean[d] += (row[d] - mean[d]) / t
-        deviation[d] = row[d] - mean[d]
-    for i in range(K):
-        for d in range(D):
-            C[i, d] = F[i, d] / psi[d]
+def dot(x, y):
+    total = x.dtype.type(0)
+    for d in range(len(x)):
+        total += x[d] * y[d]
+    return total
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def combine(weights, matrix, first, last, out):
+    """Columns first to last of weights' matrix; four rows at a time, to store less often."""
+    number = out.dtype.type
+    K = len(weights)
+    for d in range(len(out)):
+        out[d] = 0
+    for j in range(0, K - 3, 4):
+        v, w = number(weights[j]), number(weights[j + 1])
+        x, y = number(weights[j + 2]), number(weights[j + 3])
+        p, q = matrix[j, first:last], matrix[j + 1, first:last]
+        r, s = matrix[j + 2, first:last], matrix[j + 3, first:last]
+        for d in range(len(out)):
+            out[d] += (v * p[d] + w * q[d]) + (x * r[d] + y * s[d])
+    for j in range(K - K % 4, K):
+        v, p = number(weights[j]), matrix[j, first:last]
+        for d in range(len(out)):
+            out[d] += v * p[d]
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def expect(row, t, first, last, mean, F, psi, deviation, scratch, Sigma, projection):
+    """A tile's part of (4.22) and (4.23) for the t-th row.
+
+    Moves the running mean, fills the deviation, and adds to the lower triangle of F'F / psi in
+    Sigma and to F'd / psi in the projection.
+    """
+    y, mu, d_ = row[first:last], mean[first:last], deviation[first:last]
+    noise, c, weight = psi[first:last], scratch[0, : last - first], scratch[1, : last - first]
+    share = mu.dtype.type(1 / t)
+    for d in range(len(y)):
+        mu[d] += (y[d] - mu[d]) * share
+        d_[d] = y[d] - mu[d]
+        weight[d] = 1 / noise[d]
+    for i in range(F.shape[0]):
+        f = F[i, first:last]
+        for d in range(len(c)):
+            c[d] = f[d] * weight[d]
+        projection[i] += dot(c, d_)
         for j in range(i + 1):
-            total = 1.0 if i == j else 0.0
-            for d in range(D):
-                total += C[i, d] * F[j, d]
-            Sigma[i, j] = total
-    invert_in_place(Sigma)
-    for i in range(K):
-        m[i] = 0.0
-    for j in range(K):
-        projection = 0.0
-        for d in range(D):
-            projection += C[j, d] * deviation[d]
-        for i in range(K):
-            m[i] += Sigma[i, j] * projection
+            Sigma[i, j] += dot(c, F[j, first:last])
 
 
 @njit(cache=True, error_model="numpy")
-def all_finite(m):
-    """Whether the latent mean is finite: it is not after a factor or a deviation that is not."""
+def reset(Sigma, projection):
+    """Before the first tile: the identity of (4.22), and nothing."""
+    K = len(projection)
+    for i in range(K):
+        projection[i] = 0.0
+        for j in range(K):
+            Sigma[i, j] = 1.0 if i == j else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def infer(Sigma, projection, m):
+    """After the last tile: Sigma and m of (4.23). False if the fit has left the finite numbers."""
+    invert_in_place(Sigma)
+    for i in range(len(m)):
+        m[i] = 0.0
+        for j in range(len(m)):
+            m[i] += Sigma[i, j] * projection[j]
     return np.isfinite(m).all()

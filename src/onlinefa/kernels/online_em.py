@@ -3,7 +3,15 @@
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent, invert_in_place
+from onlinefa.kernels.latent import (
+    REORDERED_SUMS,
+    TILE,
+    combine,
+    expect,
+    infer,
+    invert_in_place,
+    reset,
+)
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
@@ -13,45 +21,57 @@ def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
     F and A are K x D. During the warm-up the running statistics move, F and psi do not.
     """
     K, D = F.shape
-    deviation = np.empty(D)
-    C = np.empty((K, D))
-    Sigma = np.empty((K, K))
-    H = np.empty((K, K))
-    m = np.empty(K)
-    for n in range(rows.shape[0]):
+    deviation = np.empty(D, F.dtype)
+    scratch = np.empty((2, TILE), F.dtype)
+    Sigma, projection, m, H = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
+    for n in range(-1, rows.shape[0]):
         t = count + n + 1
-        infer_latent(rows[n], t, mean, F, psi, deviation, C, Sigma, m)
-        if not all_finite(m):
-            return n
-        for i in range(K):
-            for j in range(K):
-                B[i, j] += (m[i] * m[j] - B[i, j]) / t
-            for d in range(D):
-                A[i, d] += (deviation[d] * m[i] - A[i, d]) / t
-        for d in range(D):
-            d2[d] += (deviation[d] * deviation[d] - d2[d]) / t
-        if t > warm_up:
+        if n >= 0:
+            if not infer(Sigma, projection, m):
+                return n
             for i in range(K):
                 for j in range(K):
+                    B[i, j] += (m[i] * m[j] - B[i, j]) / t
                     H[i, j] = Sigma[i, j] + B[i, j]
             invert_in_place(H)
-            maximise(A, H, d2, F, psi, smallest_noise)
+        reset(Sigma, projection)
+        for first in range(0, D, TILE):
+            last = min(first + TILE, D)
+            if n >= 0:
+                move(m, 1 / t, first, last, deviation, A, d2)
+                if t > warm_up:
+                    maximise(A, H, d2, first, last, F, psi, smallest_noise)
+            if n + 1 < rows.shape[0]:
+                expect(
+                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
+                    projection,
+                )  # fmt: skip
     return rows.shape[0]
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def maximise(A, inverse_H, d2, F, psi, smallest_noise):
-    """F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), which is what (4.35) collapses to then."""
-    K, D = F.shape
-    for d in range(D):
-        psi[d] = d2[d]
-    for i in range(K):
-        for d in range(D):
-            F[i, d] = 0.0
-        for j in range(K):
-            for d in range(D):
-                F[i, d] += inverse_H[i, j] * A[j, d]
-        for d in range(D):
-            psi[d] -= F[i, d] * A[i, d]
-    for d in range(D):
-        psi[d] = max(psi[d], smallest_noise)
+def move(m, weight, first, last, deviation, A, d2):
+    """Move a tile of the averages A of d m' and d2 of d^2 by a weight towards the present ones."""
+    d_, squares = deviation[first:last], d2[first:last]
+    share = d_.dtype.type(weight)
+    for i in range(len(m)):
+        a, m_i = A[i, first:last], d_.dtype.type(m[i])
+        for d in range(len(a)):
+            a[d] += share * (d_[d] * m_i - a[d])
+    for d in range(len(squares)):
+        squares[d] += share * (d_[d] * d_[d] - squares[d])
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def maximise(A, inverse_H, d2, first, last, F, psi, smallest_noise):
+    """A tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), what (4.35) collapses to then."""
+    noise, squares = psi[first:last], d2[first:last]
+    for d in range(len(noise)):
+        noise[d] = squares[d]
+    for i in range(F.shape[0]):
+        f, a = F[i, first:last], A[i, first:last]
+        combine(inverse_H[i], A, first, last, f)
+        for d in range(len(noise)):
+            noise[d] -= f[d] * a[d]
+    for d in range(len(noise)):
+        noise[d] = max(noise[d], smallest_noise)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent
+from onlinefa.kernels.latent import REORDERED_SUMS, TILE, combine, expect, infer, reset
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
@@ -14,49 +14,80 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
     factors is multiplied by psi, and so has the factors' own units.
     """
     K, D = F.shape
-    deviation = np.empty(D)
-    C = np.empty((K, D))
-    Sigma = np.empty((K, K))
-    m = np.empty(K)
-    F_gradient = np.empty((K, D))
-    beta_gradient = np.empty(D)
-    for n in range(rows.shape[0]):
+    deviation = np.empty(D, F.dtype)
+    scratch = np.empty((2, TILE), F.dtype)
+    F_gradient, beta_gradient = np.empty((K, TILE), F.dtype), np.empty(TILE, F.dtype)
+    Sigma, projection, m, moment = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
+    for n in range(-1, rows.shape[0]):
         t = count + n + 1
-        infer_latent(rows[n], t, mean, F, psi, deviation, C, Sigma, m)
-        if not all_finite(m):
-            return n
-        if t > warm_up:
-            gradients(deviation, F, psi, Sigma, m, F_gradient, beta_gradient)
-            for i in range(K):
-                for d in range(D):
-                    step = F_gradient[i, d] * psi[d] if preconditioned else F_gradient[i, d]
-                    F[i, d] += learning_rate * step
-            smallest, largest = np.inf, 0.0
-            for d in range(D):
-                beta[d] += learning_rate * beta_gradient[d]
-                psi[d] = np.exp(beta[d])
-                smallest, largest = min(smallest, psi[d]), max(largest, psi[d])
-            if not (smallest > 0 and largest < np.inf):
+        if n >= 0:
+            if not infer(Sigma, projection, m):
                 return n
-    return rows.shape[0]
+            for i in range(K):
+                for j in range(K):
+                    moment[i, j] = Sigma[i, j] + m[i] * m[j]
+        reset(Sigma, projection)
+        for first in range(0, D, TILE):
+            last = min(first + TILE, D)
+            if n >= 0 and t > warm_up:
+                gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradient)
+                if not ascend(
+                    F_gradient,
+                    beta_gradient,
+                    learning_rate,
+                    preconditioned,
+                    first,
+                    last,
+                    F,
+                    beta,
+                    psi,
+                ):
+                    return n
+            if n + 1 < rows.shape[0]:
+                expect(
+                    rows[n + 1],
+                    t + 1,
+                    first,
+                    last,
+                    mean,
+                    F,
+                    psi,
+                    deviation,
+                    scratch,
+                    Sigma,
+                    projection,
+                )
+    return rows.shape[0]  # fmt: skip
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def gradients(deviation, F, psi, Sigma, m, F_gradient, beta_gradient):
-    """(4.24) and (4.26). Both need F (Sigma + m m'), which is formed row by row."""
-    K, D = F.shape
-    for d in range(D):
-        beta_gradient[d] = deviation[d] * deviation[d]
-    for i in range(K):
-        for d in range(D):
-            F_gradient[i, d] = deviation[d] * m[i]
-            beta_gradient[d] -= 2 * deviation[d] * F[i, d] * m[i]
-        for j in range(K):
-            moment = Sigma[i, j] + m[i] * m[j]
-            for d in range(D):
-                F_gradient[i, d] -= moment * F[j, d]
-                beta_gradient[d] += moment * F[j, d] * F[i, d]
-    for d in range(D):
-        beta_gradient[d] = 0.5 * (beta_gradient[d] / psi[d] - 1)
-        for i in range(K):
-            F_gradient[i, d] /= psi[d]
+def gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradient):
+    """A tile of (4.24), times psi, and of (4.26). Both need F (Sigma + m m')."""
+    d_, noise, b = deviation[first:last], psi[first:last], beta_gradient[: last - first]
+    for d in range(len(b)):
+        b[d] = d_[d] * d_[d]
+    for i in range(F.shape[0]):
+        f, g, m_i = F[i, first:last], F_gradient[i, : last - first], d_.dtype.type(m[i])
+        combine(moment[i], F, first, last, g)
+        for d in range(len(b)):
+            b[d] += f[d] * (g[d] - 2 * d_[d] * m_i)
+            g[d] = d_[d] * m_i - g[d]
+    for d in range(len(b)):
+        b[d] = (b[d] / noise[d] - 1) / 2
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def ascend(F_gradient, beta_gradient, learning_rate, preconditioned, first, last, F, beta, psi):
+    """A step along a tile's gradients. False if psi is zero or no longer finite after it."""
+    noise, logs, b = psi[first:last], beta[first:last], beta_gradient[: last - first]
+    rate = noise.dtype.type(learning_rate)
+    for i in range(F.shape[0]):
+        f, g = F[i, first:last], F_gradient[i, : last - first]
+        for d in range(len(f)):
+            f[d] += rate * (g[d] if preconditioned else g[d] / noise[d])
+    smallest, largest = np.inf, 0.0
+    for d in range(len(noise)):
+        logs[d] += rate * b[d]
+        noise[d] = np.exp(logs[d])
+        smallest, largest = min(smallest, noise[d]), max(largest, noise[d])
+    return smallest > 0 and largest < np.inf

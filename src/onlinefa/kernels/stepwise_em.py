@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.latent import REORDERED_SUMS, all_finite, infer_latent, invert_in_place
-from onlinefa.kernels.online_em import maximise
+from onlinefa.kernels.latent import REORDERED_SUMS, TILE, expect, infer, invert_in_place, reset
+from onlinefa.kernels.online_em import maximise, move
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
@@ -18,28 +18,41 @@ def absorb(
     latent z; F and A are K x D. Their means are over all rows since the warm-up.
     """
     K, D = F.shape
-    deviation = np.empty(D)
-    C = np.empty((K, D))
-    Sigma = np.empty((K, K))
+    deviation = np.empty(D, F.dtype)
+    scratch = np.empty((2, TILE), F.dtype)
+    Sigma, projection, m = np.empty((K, K)), np.empty(K), np.empty(K)
     inverse_B = np.empty((K, K))
-    m = np.empty(K)
-    for n in range(rows.shape[0]):
+    for n in range(-1, rows.shape[0]):
         t = count + n + 1
-        infer_latent(rows[n], t, mean, F, psi, deviation, C, Sigma, m)
-        if not all_finite(m):
-            return n
-        weight, share = (t + offset) ** -exponent, 1 / (t - warm_up)
-        for i in range(K):
-            for j in range(K):
-                B[i, j] += weight * (Sigma[i, j] + m[i] * m[j] - B[i, j])
-                mean_B[i, j] += share * (B[i, j] - mean_B[i, j])
-                inverse_B[i, j] = B[i, j]
-            for d in range(D):
-                A[i, d] += weight * (deviation[d] * m[i] - A[i, d])
-                mean_A[i, d] += share * (A[i, d] - mean_A[i, d])
-        for d in range(D):
-            d2[d] += weight * (deviation[d] * deviation[d] - d2[d])
-            mean_d2[d] += share * (d2[d] - mean_d2[d])
-        invert_in_place(inverse_B)
-        maximise(A, inverse_B, d2, F, psi, smallest_noise)
+        if n >= 0:
+            weight, share = (t + offset) ** -exponent, 1 / (t - warm_up)
+            if not infer(Sigma, projection, m):
+                return n
+            for i in range(K):
+                for j in range(K):
+                    B[i, j] += weight * (Sigma[i, j] + m[i] * m[j] - B[i, j])
+                    mean_B[i, j] += share * (B[i, j] - mean_B[i, j])
+                    inverse_B[i, j] = B[i, j]
+            invert_in_place(inverse_B)
+        reset(Sigma, projection)
+        for first in range(0, D, TILE):
+            last = min(first + TILE, D)
+            if n >= 0:
+                move(m, weight, first, last, deviation, A, d2)
+                for i in range(K):
+                    average(mean_A[i, first:last], A[i, first:last], share)
+                average(mean_d2[first:last], d2[first:last], share)
+                maximise(A, inverse_B, d2, first, last, F, psi, smallest_noise)
+            if n + 1 < rows.shape[0]:
+                expect(
+                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
+                    projection,
+                )  # fmt: skip
     return rows.shape[0]
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def average(mean, value, share):
+    """Move a running mean by a share towards a value."""
+    for d in range(len(mean)):
+        mean[d] += share * (value[d] - mean[d])
