@@ -1,5 +1,6 @@
 # make run: set up and run the default benchmark.   make test: set up and run all tests.
 # make lint: check style and types.                 make clean: remove results, not the environment.
+# make bench: how fast, how large.                  make bench FULL=1: with the largest sizes.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +8,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Rules of the workflow call `python`: it must be the one of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run test lint clean
+.PHONY: run test lint bench clean
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
@@ -23,6 +24,9 @@ lint: $(VENV)/installed-dev
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
+
+bench: $(VENV)/installed-dev
+	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full)
 
 clean:
 	rm -rf results .snakemake

@@ -195,12 +195,17 @@ class RecursiveEM(Batched):
             SW = (W @ Y.mT) @ Y + share * ((W @ F0.mT) @ F0 + W * psi0[:, None, :])
             cross = M @ SW
             second = M + (cross @ W.mT) @ M
-            root = torch.linalg.cholesky_ex(second)[0]
-            F = torch.linalg.solve_triangular(root, cross, upper=False)
+            F = torch.linalg.solve_triangular(_root(second), cross, upper=False)
             psi = torch.maximum(diagonal - torch.sum(F**2, dim=1), smallest)
         self.F, self.psi = F, torch.where(varies, psi, 0.0)
 
 
+def _root(matrix: Tensor) -> Tensor:
+    """Cholesky factors, or NaN for what has none: to raise would be to wait for the device."""
+    root, trouble = torch.linalg.cholesky_ex(matrix)
+    return torch.where((trouble == 0)[:, None, None], root, torch.nan)
+
+
 def _inverse(matrix: Tensor) -> Tensor:
-    """Of symmetric positive definite matrices, without asking the device whether they are."""
-    return torch.cholesky_inverse(torch.linalg.cholesky_ex(matrix)[0])
+    """Of symmetric positive definite matrices."""
+    return torch.cholesky_inverse(_root(matrix))

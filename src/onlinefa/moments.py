@@ -21,7 +21,8 @@ class RunningMoments:
         self._scatter = np.zeros((D, D) if full else D)
 
     def absorb(self, X: Array) -> None:
-        mean, deviations = centred(X)
+        deviations = np.empty_like(X)
+        mean = centred(X, out=deviations)
         shift = mean - self.mean
         total = self.count + len(X)
         self._scatter += self._square(deviations)
@@ -38,13 +39,13 @@ class RunningMoments:
         return self._scatter / self.count
 
 
-def centred(rows: Array) -> tuple[Array, Array]:
-    """The mean of rows, and their deviations from it.
+def centred(rows: Array, out: Array) -> Array:
+    """The mean of rows; their deviations from it go to `out`.
 
     The first row is taken off before: the mean of equal numbers may be off by a rounding error, and
     columns that never vary would then seem to do so, and all together.
     """
-    deviations = rows - rows[0]
-    offset = deviations.mean(axis=0)
-    deviations -= offset
-    return rows[0] + offset, deviations
+    np.subtract(rows, rows[0], out=out)
+    offset = out.mean(axis=0)
+    out -= offset
+    return rows[0] + offset

@@ -59,24 +59,34 @@ class Blocks:
     def __init__(self, learner: Learner, first: int, size: int) -> None:
         self.count = 0
         self.learner = learner
-        self.waiting: list[Array] = []
-        self.room = first
-        self.size = size
+        self.first, self.size = first, size
+        self.block: Array | None = None  # made when rows have to wait, filled up to `waiting`
+        self.waiting = 0
 
     def absorb(self, X: Array) -> None:
-        self.count += len(X)
-        while len(X) >= self.room:
-            self.learner.absorb(np.concatenate([*self.waiting, X[: self.room]]))
-            self.waiting, X, self.room = [], X[self.room :], self.size
-        if len(X):
-            self.waiting.append(X.copy())
-            self.room -= len(X)
+        while len(X):
+            full = self.first if self.count < self.first else self.size
+            rows, X = np.split(X, [full - self.waiting])
+            self.count += len(rows)
+            if len(rows) == full:  # nothing waits: no need for a copy
+                self.learner.absorb(rows)
+            else:
+                self._wait(rows, full)
+
+    def _wait(self, rows: Array, full: int) -> None:
+        if self.block is None or len(self.block) < full:
+            self.block = np.empty((full, rows.shape[1]), rows.dtype)
+        self.block[self.waiting : self.waiting + len(rows)] = rows
+        self.waiting += len(rows)
+        if self.waiting == full:
+            self.learner.absorb(self.block[:full])
+            self.waiting = 0
 
     def estimate(self) -> LowRankGaussian:
-        if not self.waiting:
+        if not self.waiting or self.block is None:
             return self.learner.estimate()
         learner = copy.deepcopy(self.learner)
-        learner.absorb(np.concatenate(self.waiting))
+        learner.absorb(self.block[: self.waiting])
         return learner.estimate()
 
 
@@ -111,10 +121,10 @@ class RecursiveModel:
         b = len(block)
         old = min(self.rows, max(self.window - b, 0))
         total = old + b
-        mean, deviations = centred(block)
-        shift = mean - self.mean
         # Rows whose squares are what the block adds to the scatter around the mean of all rows.
-        Y = np.concatenate([deviations, math.sqrt(old * b / total) * shift[None, :]])
+        Y = np.empty((b + 1, len(self.mean)), self.mean.dtype)
+        shift = centred(block, out=Y[:b]) - self.mean
+        Y[b] = math.sqrt(old * b / total) * shift
         Y /= math.sqrt(total)
         self.mean = self.mean + shift * (b / total)
         new = np.einsum("nd,nd->d", Y, Y)

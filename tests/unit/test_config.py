@@ -117,9 +117,9 @@ def test_nothing_to_run_is_refused(default):
 
 def test_the_default_grid(default):
     grid = bundles(validate(default))
-    # synthetic: 5 algorithms x 2 D x 1 K x 3 spectra. linear: 4 datasets x 6 algorithms. plane: 6
+    # synthetic: 7 algorithms x 2 D x 1 K x 3 spectra. linear: 4 datasets x 6 algorithms. plane: 6
     # algorithms. All seeds are in one job, and for the latter two all walks and all K.
-    jobs = {"synthetic": 30, "linear": 24, "plane": 6}
+    jobs = {"synthetic": 42, "linear": 24, "plane": 6}
     inner = {"synthetic": 1, "linear": 4 * len(default["linear"]["K"]), "plane": 2}
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:

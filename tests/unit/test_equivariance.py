@@ -79,7 +79,8 @@ def holds(transformed, name, rows, factors):
 
 def table_of_the_page():
     """The entries of the page's table by algorithm: 'yes', or 'no' and a remark."""
-    lines = re.findall(r"^\| `(\w+)` \|(.*)\|$", PAGE.read_text(), flags=re.MULTILINE)
+    table = PAGE.read_text().split("| algorithm | scale |")[1].split("\n\n")[0]
+    lines = re.findall(r"^\| `(\w+)` \|(.*)\|$", table, flags=re.MULTILINE)
     return {
         name: {
             key: text.strip().split(",")[0]

@@ -1,14 +1,18 @@
-"""The compiled online estimators against a slow transcription of Algorithms 1 and 2.
-
-The transcription follows the pseudocode of the thesis line by line, with F of shape (D, K) and
-dense matrices wherever the equations have them. Nothing in it is shared with the package.
-"""
+"""The compiled online estimators against a slow transcription of Algorithms 1 and 2."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from benchmarks.literal import (
+    algorithm_1,
+    algorithm_2,
+    full_noise,
+    gradient_of_beta,
+    gradient_of_factors,
+    latent_posterior,
+)
 from onlinefa import FitDiverged, OnlineEM, OnlineSGA
 from onlinefa.kernels import online_sga
 
@@ -25,70 +29,6 @@ def long_enough(warm_up, K, scale):
     path magnifies rounding errors, those of the transcription as much as any other.
     """
     return max(warm_up, 1 if scale == 1 else K + 1)
-
-
-# -- the transcription -------------------------------------------------------------------------
-
-
-def latent_posterior(F, psi, d):
-    """Equations (4.22) and (4.23)."""
-    C = (F * (1 / psi)[:, None]).T
-    Sigma = np.linalg.inv(np.eye(F.shape[1]) + C @ F)
-    return Sigma, Sigma @ C @ d
-
-
-def gradient_of_factors(F, psi, d, Sigma, m):
-    """Equation (4.24)."""
-    return (1 / psi)[:, None] * (np.outer(d, m) - F @ (Sigma + np.outer(m, m)))
-
-
-def gradient_of_beta(F, psi, d, Sigma, m):
-    """Equation (4.26), by way of (4.25)."""
-    expected_squares = d * d - 2 * d * (F @ m) + np.diag(F @ (Sigma + np.outer(m, m)) @ F.T)
-    gradient_of_psi = 0.5 * psi**-2 * expected_squares - 0.5 / psi
-    return gradient_of_psi * psi
-
-
-def full_noise(F, A, H, d2):
-    """Equation (4.35), as the diagonal of the D x D matrices of (4.34)."""
-    return d2 + np.diag(-2 * F @ A.T + F @ H @ F.T)
-
-
-def algorithm_1(rows, F, warm_up, learning_rate):
-    """Yield the mean, F and psi after every observation."""
-    D = len(F)
-    psi, mean = np.ones(D), np.zeros(D)
-    beta = np.log(psi)
-    for t, theta in enumerate(rows, start=1):
-        mean = mean + (theta - mean) / t
-        d = theta - mean
-        Sigma, m = latent_posterior(F, psi, d)
-        if t > warm_up:
-            step_of_factors = learning_rate * gradient_of_factors(F, psi, d, Sigma, m)
-            step_of_beta = learning_rate * gradient_of_beta(F, psi, d, Sigma, m)
-            F = F + step_of_factors
-            beta = beta + step_of_beta
-            psi = np.exp(beta)
-        yield mean, F, psi
-
-
-def algorithm_2(rows, F, warm_up):
-    """Yield the mean, F and psi after every observation."""
-    D, K = F.shape
-    psi, mean = np.ones(D), np.zeros(D)
-    A, B, d2 = np.zeros((D, K)), np.zeros((K, K)), np.zeros(D)
-    for t, theta in enumerate(rows, start=1):
-        mean = mean + (theta - mean) / t
-        d = theta - mean
-        Sigma, m = latent_posterior(F, psi, d)
-        B = B + (np.outer(m, m) - B) / t
-        H = Sigma + B
-        A = A + (np.outer(d, m) - A) / t
-        d2 = d2 + (d**2 - d2) / t
-        if t > warm_up:
-            F = A @ np.linalg.inv(H)
-            psi = full_noise(F, A, H, d2)
-        yield mean, F, psi
 
 
 # -- helpers -----------------------------------------------------------------------------------

@@ -54,6 +54,9 @@ class FactorEstimator(DensityMixin, BaseEstimator):
     online: ClassVar[bool] = True
     """Whether an estimate is at hand after every row; a batch algorithm computes it when asked."""
 
+    single_precision: ClassVar[bool] = False
+    """Whether rows of float32 are learned from as such, in half the memory."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "warm_up": [Interval(Integral, 0, None, closed="left")],
@@ -86,8 +89,9 @@ class FactorEstimator(DensityMixin, BaseEstimator):
     def _checked(self, X: Any, reset: bool) -> Array:
         self._validate_params()
         rows = validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", force_writeable=True
+            self, X, reset=reset, dtype=self._dtypes(reset), order="C", force_writeable=True
         )
+        self._dtype = rows.dtype
         K = getattr(self, "n_components", 0)
         if isinstance(K, Integral) and rows.shape[1] <= K:
             raise ValueError(
@@ -95,6 +99,13 @@ class FactorEstimator(DensityMixin, BaseEstimator):
                 f"n_features={rows.shape[1]}"
             )
         return rows
+
+    def _dtypes(self, reset: bool) -> list[type] | np.dtype[Any]:
+        """What rows are converted to: for the first ones what they are if possible, for all others
+        what the first ones were."""
+        if not reset:
+            return self._dtype
+        return [np.float64, np.float32] if self.single_precision else [np.float64]
 
     def _absorb(self, rows: Array) -> Self:
         # The last estimate is kept in a list, not as an attribute of its own: asking for a
@@ -183,8 +194,8 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         """Section 4.3: `init_factors`, or the Q of a QR decomposition of D x K normals."""
         if self.init_factors is None:
             random = check_random_state(self.random_state)
-            return orthonormal_factors(random.standard_normal((D, K)))
-        factors = np.array(self.init_factors, dtype=np.float64)
+            return orthonormal_factors(random.standard_normal((D, K))).astype(self._dtype)
+        factors = np.array(self.init_factors, dtype=self._dtype)
         if factors.shape != (D, K):
             raise ValueError(f"init_factors has shape {factors.shape}, expected {(D, K)}")
         if not np.isfinite(factors).all():

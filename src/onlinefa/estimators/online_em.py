@@ -11,10 +11,6 @@ from sklearn.utils._param_validation import Interval
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 
-# Algorithm 2 divides by psi, which a column that never varies brings to zero. So small a floor
-# is out of reach of any other data, and the factors of such a column are exactly zero.
-_SMALLEST_NOISE = np.sqrt(np.finfo(np.float64).tiny)
-
 
 class OnlineEM(FactorEstimator):
     """Online EM: every observation is seen once, in O(D K) memory and O(D K^2) time.
@@ -36,6 +32,8 @@ class OnlineEM(FactorEstimator):
     >>> model.n_samples_seen_, model.gaussian().factors.shape
     (500, (5, 1))
     """
+
+    single_precision = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FactorEstimator._parameter_constraints,
@@ -62,21 +60,25 @@ class OnlineEM(FactorEstimator):
 class _State:
     def __init__(self, factors: Array, warm_up: int) -> None:
         D, K = factors.shape
+        dtype = factors.dtype
         self.count = 0
         self.warm_up = warm_up
-        self.mean = np.zeros(D)
+        self.mean = np.zeros(D, dtype)
         self.F = np.ascontiguousarray(factors.T)
-        self.psi = np.ones(D)
-        self.A = np.zeros((K, D))
+        self.psi = np.ones(D, dtype)
+        self.A = np.zeros((K, D), dtype)
         self.B = np.zeros((K, K))
-        self.d2 = np.zeros(D)
+        self.d2 = np.zeros(D, dtype)
+        # Algorithm 2 divides by psi, which a column that never varies brings to zero. So small a
+        # floor is out of reach of any other data, and the factors of such a column are zero.
+        self.smallest_noise = np.sqrt(np.finfo(dtype).tiny)
 
     def absorb(self, X: Array) -> None:
         from onlinefa.kernels import online_em
 
         absorbed = online_em.absorb(
             X, self.count, self.warm_up, self.mean, self.F, self.psi, self.A, self.B, self.d2,
-            _SMALLEST_NOISE,
+            self.smallest_noise,
         )  # fmt: skip
         self.count += absorbed
         if absorbed < len(X):

@@ -32,6 +32,8 @@ class OnlineSGA(FactorEstimator):
     (2, 5)
     """
 
+    single_precision = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FactorEstimator._parameter_constraints,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -58,14 +60,14 @@ class OnlineSGA(FactorEstimator):
 
 class _State:
     def __init__(self, factors: Array, learning_rate: float, warm_up: int) -> None:
-        D = len(factors)
+        D, dtype = len(factors), factors.dtype
         self.count = 0
         self.learning_rate = float(learning_rate)
         self.warm_up = warm_up
-        self.mean = np.zeros(D)
+        self.mean = np.zeros(D, dtype)
         self.F = np.ascontiguousarray(factors.T)
-        self.beta = np.zeros(D)
-        self.psi = np.ones(D)
+        self.beta = np.zeros(D, dtype)
+        self.psi = np.ones(D, dtype)
 
     def absorb(self, X: Array) -> None:
         from onlinefa.kernels import online_sga

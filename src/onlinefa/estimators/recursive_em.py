@@ -47,6 +47,8 @@ class RecursiveEM(FactorEstimator):
     (1, 5)
     """
 
+    single_precision = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FactorEstimator._parameter_constraints,
         "n_components": [*FactorEstimator._parameter_constraints["n_components"],

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import bounds, look, over_seeds
@@ -17,7 +18,13 @@ _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#
 
 def draw(summary: pd.DataFrame) -> Figure:
     found = summary[summary["metric"] == "components"]
-    panels = [rows for _, rows in found.groupby(["algorithm", "spectrum", "D"])]
+    # An algorithm that is told K has nothing to show, unless nobody has more to show than that.
+    chosen = set(found.loc[found["mean"] != found["K"], "algorithm"]) or set(found["algorithm"])
+    panels = [
+        rows
+        for (algorithm, *_), rows in found.groupby(["algorithm", "spectrum", "D"])
+        if algorithm in chosen
+    ]
     figure, axes = plt.subplots(
         1, max(len(panels), 1), squeeze=False, sharey=True, layout="constrained",
         figsize=(1 + 4 * max(len(panels), 1), 3.8),
@@ -45,4 +52,5 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
     range_ = "{:,}, {:,}".format(*bounds(first["spectrum"]))
     axis.set_title(f"{look(first['algorithm']).label}\nD = {first['D']}, $s^2$ ~ U({range_})")
     axis.set_xscale("log")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel("number of samples T")

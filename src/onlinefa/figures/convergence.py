@@ -66,8 +66,8 @@ def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figu
     handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title=textwrap.fill("; ".join(filter(None, [layout.note, spread])), int(10 * width)),
-        loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 1.6)),
+        title=textwrap.fill("; ".join(filter(None, [layout.note, spread])), int(11.5 * width)),
+        loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 2)),
     )  # fmt: skip
     return figure
 

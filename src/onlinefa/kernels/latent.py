@@ -57,6 +57,28 @@ def dot(x, y):
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def add_dots(x, matrix, number, first, last, out):
+    """Add to out[j] the product of x with columns first to last of row j, for so many rows; four
+    at a time, to load x less often."""
+    zero = x.dtype.type(0)
+    for j in range(0, number - 3, 4):
+        p, q = matrix[j, first:last], matrix[j + 1, first:last]
+        r, s = matrix[j + 2, first:last], matrix[j + 3, first:last]
+        a, b, c, e = zero, zero, zero, zero
+        for d in range(len(x)):
+            a += x[d] * p[d]
+            b += x[d] * q[d]
+            c += x[d] * r[d]
+            e += x[d] * s[d]
+        out[j] += a
+        out[j + 1] += b
+        out[j + 2] += c
+        out[j + 3] += e
+    for j in range(number - number % 4, number):
+        out[j] += dot(x, matrix[j, first:last])
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def combine(weights, matrix, first, last, out):
     """Columns first to last of weights' matrix; four rows at a time, to store less often."""
     number = out.dtype.type
@@ -95,8 +117,7 @@ def expect(row, t, first, last, mean, F, psi, deviation, scratch, Sigma, project
         for d in range(len(c)):
             c[d] = f[d] * weight[d]
         projection[i] += dot(c, d_)
-        for j in range(i + 1):
-            Sigma[i, j] += dot(c, F[j, first:last])
+        add_dots(c, F, i + 1, first, last, Sigma[i])
 
 
 @njit(cache=True, error_model="numpy")

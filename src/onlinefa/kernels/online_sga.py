@@ -32,32 +32,16 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
             if n >= 0 and t > warm_up:
                 gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradient)
                 if not ascend(
-                    F_gradient,
-                    beta_gradient,
-                    learning_rate,
-                    preconditioned,
-                    first,
-                    last,
-                    F,
-                    beta,
-                    psi,
-                ):
+                    F_gradient, beta_gradient, learning_rate, preconditioned, first, last, scratch,
+                    F, beta, psi,
+                ):  # fmt: skip
                     return n
             if n + 1 < rows.shape[0]:
                 expect(
-                    rows[n + 1],
-                    t + 1,
-                    first,
-                    last,
-                    mean,
-                    F,
-                    psi,
-                    deviation,
-                    scratch,
-                    Sigma,
+                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
                     projection,
-                )
-    return rows.shape[0]  # fmt: skip
+                )  # fmt: skip
+    return rows.shape[0]
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
@@ -77,14 +61,18 @@ def gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradie
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def ascend(F_gradient, beta_gradient, learning_rate, preconditioned, first, last, F, beta, psi):
+def ascend(
+    F_gradient, beta_gradient, learning_rate, preconditioned, first, last, scratch, F, beta, psi
+):
     """A step along a tile's gradients. False if psi is zero or no longer finite after it."""
     noise, logs, b = psi[first:last], beta[first:last], beta_gradient[: last - first]
-    rate = noise.dtype.type(learning_rate)
+    rates, rate = scratch[0, : last - first], noise.dtype.type(learning_rate)
+    for d in range(len(rates)):
+        rates[d] = rate if preconditioned else rate / noise[d]
     for i in range(F.shape[0]):
         f, g = F[i, first:last], F_gradient[i, : last - first]
         for d in range(len(f)):
-            f[d] += rate * (g[d] if preconditioned else g[d] / noise[d])
+            f[d] += rates[d] * g[d]
     smallest, largest = np.inf, 0.0
     for d in range(len(noise)):
         logs[d] += rate * b[d]

@@ -1,0 +1,51 @@
+"""Measure everything and draw it: `make bench`, or `make bench FULL=1` for sizes that take an hour.
+
+Times are the best of several repetitions, and only their ratios within one run mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import batch, large, planning, updates
+from benchmarks.drawing import draw
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="D up to 10^7, T up to 100,000")
+    parser.add_argument("--only", choices=["updates", "start", "large", "batch", "planning"])
+    options = parser.parse_args()
+    sections = {
+        "updates": updates.measure,
+        "start": updates.measure_start,
+        "large": large.measure,
+        "batch": batch.measure,
+        "planning": planning.measure,
+    }
+    FOLDER.mkdir(exist_ok=True)
+    file = FOLDER / "bench.parquet"
+    known = pd.read_parquet(file) if options.only and file.exists() else pd.DataFrame()
+    for name, section in sections.items():
+        if options.only in (None, name):
+            print(f"\n== {name}", flush=True)
+            rows = pd.DataFrame(section(options.full)).assign(section=name)
+            if not known.empty:
+                known = known[known["section"] != name]
+            known = pd.concat([known, rows], ignore_index=True)
+    known.to_parquet(file)
+    draw(known, FOLDER / "bench.png")
+    print(f"\n{file}, {FOLDER / 'bench.png'}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1 or sys.argv[1] != "child":
+        main()
+    else:  # a measurement that needs a process of its own
+        large.child(*sys.argv[2:])

@@ -1,0 +1,60 @@
+"""Large D: time linear in D, memory, and how close to the speed of a plain copy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+
+from benchmarks.clock import best_of, copy_bandwidth, peak_bytes
+from onlinefa import OnlineEM, OnlineSGA, RecursiveEM
+
+K = 10
+ROWS = 16
+# Numbers of a column that an update must read or write: factors (and for EM their statistics A)
+# both, mean, noise and what they are made of both, the row once.
+TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
+
+
+def measure(full: bool) -> list[dict[str, Any]]:
+    found = []
+    for D in (10**3, 10**4, 10**5, 10**6, *([10**7] if full else [])):
+        for algorithm in ("online EM", "online SGA", "recursive EM"):
+            # Memory is a process's, and so each has one of its own.
+            command = [sys.executable, "-m", "benchmarks", "child", algorithm, str(D)]
+            answer = subprocess.run(command, check=True, capture_output=True, text=True)
+            row = json.loads(answer.stdout)
+            found.append(row)
+            of_copy = f", {row['of_copy']:.2f} of a copy's speed" if row["of_copy"] else ""
+            print(f"D = {D:>8}, {algorithm}: {row['seconds'] * 1e6:.0f} us an observation, "
+                  f"{row['copies']:.1f} copies of D x K{of_copy}", flush=True)  # fmt: skip
+    return found
+
+
+def child(algorithm: str, dimension: str) -> None:
+    """Measure one, and print it as JSON. All numbers are float32."""
+    D = int(dimension)
+    random = np.random.default_rng(0)
+    factors = random.standard_normal((D, K), dtype=np.float32) / np.float32(np.sqrt(D))
+    rows = random.standard_normal(
+        (ROWS if algorithm != "recursive EM" else 20, D), dtype=np.float32
+    )
+    model = {
+        "online EM": lambda: OnlineEM(K, warm_up=ROWS, init_factors=factors),
+        "online SGA": lambda: OnlineSGA(K, warm_up=0, init_factors=factors, learning_rate=1e-6),
+        "recursive EM": lambda: RecursiveEM(K, block_size=ROWS, warm_up=ROWS, init_factors=factors),
+    }[algorithm]()
+    # numba, scikit-learn and BLAS take memory as well, which has nothing to do with D.
+    type(model)(K, warm_up=2).fit(random.standard_normal((40, 20), dtype=np.float32))
+    before = peak_bytes() - factors.nbytes
+    model.fit(rows)
+    repetitions = 3 if D > 10**5 else 20
+    seconds = best_of(repetitions, lambda: model.partial_fit(rows)) / len(rows)
+    copies = (peak_bytes() - before) / factors.nbytes
+    touched = TOUCHED.get(algorithm, 0) * D * rows.itemsize
+    speed = touched / seconds / copy_bandwidth(2 * factors.nbytes) if touched else None
+    row = {"algorithm": algorithm, "D": D, "seconds": seconds, "copies": copies, "of_copy": speed}
+    print(json.dumps(row))

@@ -1,0 +1,109 @@
+"""One observation after the other: the project, the literal transcription, eager PyTorch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import deque
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.decomposition import IncrementalPCA
+
+from benchmarks.clock import best_of
+from benchmarks.literal import algorithm_1, algorithm_2
+from onlinefa import OnlineEM, OnlineSGA, RecursiveEM, ShrunkEM, batched
+
+K, WARM_UP, TRIALS = 10, 100, 10
+ROWS = {100: 4000, 1000: 1000}  # of a repetition
+
+
+def sample(D: int, n: int) -> np.ndarray:
+    random = np.random.default_rng(0)
+    factors = 0.3 * random.normal(size=(K, D))
+    return random.normal(size=(n, K)) @ factors + random.normal(size=(n, D))
+
+
+def measure(full: bool) -> list[dict[str, Any]]:
+    """Microseconds an update, on one core, float64."""
+    torch.set_num_threads(1)
+    found = []
+    for D, n in ROWS.items():
+        rows = sample(D, n + WARM_UP)
+        for algorithm in ("online EM", "online SGA"):
+            times = {
+                "onlinefa": _ours(algorithm, rows),
+                "literal NumPy": _literal(algorithm, rows[: n // 4]),
+                "eager PyTorch": _eager(algorithm, rows[: n // 4], 1),
+                "eager PyTorch, ten trials, each": _eager(algorithm, rows[: n // 4], TRIALS),
+            }
+            found += [_row(algorithm, who, D, time) for who, time in times.items()]
+            ratios = {who: times[who] / times["onlinefa"] for who in list(times)[1:]}
+            print(f"D = {D}, {algorithm}: {times['onlinefa'] * 1e6:.1f} us; slower by "
+                  + ", ".join(f"{ratio:.1f} ({who})" for who, ratio in ratios.items()))  # fmt: skip
+        for name, model in {
+            "recursive EM": RecursiveEM(K, random_state=0),
+            "shrunk EM": ShrunkEM(K, random_state=0),
+            "scikit-learn IncrementalPCA": IncrementalPCA(K),
+        }.items():
+            many = sample(D, 10 * n)
+            model.partial_fit(many)  # past the first blocks, which take more steps
+            blocks = [many[i : i + 100] for i in range(0, 1000, 100)]
+            time = best_of(3, lambda: [model.partial_fit(block) for block in blocks]) / 1000  # noqa: B023
+            found.append(
+                _row(name, "onlinefa" if "scikit" not in name else "scikit-learn", D, time)
+            )
+            print(f"D = {D}, {name}: {time * 1e6:.1f} us an observation, in blocks of 100")
+    return found
+
+
+def _row(algorithm: str, who: str, D: int, seconds: float) -> dict[str, Any]:
+    return {"algorithm": algorithm, "who": who, "D": D, "seconds": seconds}
+
+
+def _ours(algorithm: str, rows: np.ndarray) -> float:
+    model = {"online EM": OnlineEM, "online SGA": OnlineSGA}[algorithm](K, random_state=0)
+    model.fit(rows[: WARM_UP + 1])
+    after = rows[WARM_UP + 1 :]
+    return best_of(5, lambda: model.partial_fit(after)) / len(after)
+
+
+def _literal(algorithm: str, rows: np.ndarray) -> float:
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(rows.shape[1], K)))[0]
+    path = (
+        (lambda: algorithm_2(rows, Q, 1))
+        if algorithm == "online EM"
+        else (lambda: algorithm_1(rows, Q, 1, 0.001))
+    )
+    return best_of(3, lambda: deque(path(), maxlen=1)) / len(rows)
+
+
+def _eager(algorithm: str, rows: np.ndarray, trials: int) -> float:
+    Q = torch.linalg.qr(torch.randn(trials, rows.shape[1], K, dtype=torch.float64))[0]
+    X = torch.tensor(rows).expand(trials, -1, -1)
+    model = {"online EM": batched.OnlineEM, "online SGA": batched.OnlineSGA}[algorithm](
+        Q, warm_up=1
+    )
+    return best_of(3, lambda: model.partial_fit(X)) / len(rows) / trials
+
+
+_PROGRAM = (
+    "import numpy; from onlinefa import OnlineEM;"
+    "OnlineEM(3).fit(numpy.random.default_rng(0).normal(size=(300, 20)))"
+)
+
+
+def measure_start(full: bool) -> list[dict[str, Any]]:
+    """Seconds from nothing to a first fit, in a process that finds compiled code on disk."""
+    found = []
+    for what, program in {"import numpy": "import numpy", "a first fit": _PROGRAM}.items():
+        subprocess.run([sys.executable, "-c", program], check=True)
+        seconds = best_of(3, lambda: subprocess.run([sys.executable, "-c", program], check=True))  # noqa: B023
+        found.append({"what": what, "seconds": seconds})
+        print(f"{what}: {seconds:.2f} s")
+    start = perf_counter()
+    subprocess.run([sys.executable, "-c", "import snakemake"], check=True)
+    found.append({"what": "import snakemake", "seconds": perf_counter() - start})
+    return found

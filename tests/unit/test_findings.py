@@ -1,0 +1,117 @@
+"""What docs/findings.md claims, asked of the results that are committed with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onlinefa.summary import read_summary
+
+FOLDER = Path(__file__).parents[2] / "docs" / "findings"
+PAGE = FOLDER.parent / "findings.md"
+ERROR = "relative_frobenius"
+
+
+def means(experiment, index, metric=ERROR, column="mean"):
+    """A metric's means over seeds, a row for each combination of `index`, by algorithm."""
+    summary = read_summary(FOLDER / "summary" / f"{experiment}.parquet")
+    rows = summary[summary["metric"] == metric]
+    assert (rows["seeds"] == 10).all()
+    return rows.pivot(index=index, columns="algorithm", values=column)
+
+
+@pytest.fixture(scope="module")
+def figure_5_1():
+    return means("synthetic", ["D", "spectrum", "step"])
+
+
+def test_recursive_em_is_within_ten_percent_of_maximum_likelihood(figure_5_1):
+    many = figure_5_1[figure_5_1.index.get_level_values("step") >= 1000]
+    assert (many["recursive_em"] < 1.1 * many["batch_ml"]).all()
+
+
+def test_recursive_em_is_never_behind_batch_svd_by_more_than_a_standard_error(figure_5_1):
+    errors = means("synthetic", ["D", "spectrum", "step"], column="standard_error")
+    behind = (figure_5_1["recursive_em"] - figure_5_1["batch_svd"]) / errors["batch_svd"]
+    assert (behind[behind.index.get_level_values("step") >= 1000] < 1).all()
+
+
+def test_shrunk_em_is_within_five_percent_of_the_better_of_two_at_any_sample_size(figure_5_1):
+    better = figure_5_1[["diagonal", "batch_ml"]].min(axis=1)
+    assert len(better) == 2 * 3 * 10
+    assert (figure_5_1["shrunk_em"] < 1.05 * better).all()
+
+
+def test_flat_lines_are_those_of_algorithms_that_units_do_not_matter_to():
+    errors = means("scale", ["scale"])
+    assert list(errors.index) == [1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
+    spread = errors.max() / errors.min()
+    depends = {"online_em", "online_sga", "batch_svd"}
+    assert set(spread[spread > 1 + 1e-6].index) == depends
+    assert (spread[["online_em", "online_sga"]] > 2).all()
+
+
+def table(first):
+    """The cells of the page's table whose header begins so, by line."""
+    text = PAGE.read_text()
+    lines = text[text.index(f"| {first} |") :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_errors_in_the_table_of_units():
+    errors = means("scale", ["scale"])
+    algorithms = ["online_em", "online_sga", "batch_ml", "recursive_em", "shrunk_em", "diagonal"]
+    lines = table("data times")
+    assert len(lines) == len(errors)
+    for scale, *cells in lines:
+        expected = errors.loc[float(scale.replace(",", "")), algorithms]
+        found = [float(cell.replace("diverged", "nan")) for cell in cells]
+        assert found == pytest.approx(list(expected), rel=0.03, nan_ok=True)
+
+
+def test_ratios_to_maximum_likelihood_in_the_table(figure_5_1):
+    lines = table("D, range")
+    assert len(lines) == 6
+    for name, *cells in lines:
+        D, high = re.fullmatch(r"(\d+), \[1, (\d+)\]", name).groups()
+        panel = figure_5_1.loc[int(D), f"1-{high}"]
+        ratios = panel["recursive_em"] / panel["batch_ml"]
+        few = panel["shrunk_em"] / panel[["diagonal", "batch_ml"]].min(axis=1)
+        expected = [ratios[1000], ratios[10_000], ratios[100_000], few.max(), few.min()]
+        assert [float(cell) for cell in cells] == pytest.approx(expected, abs=6e-4)
+
+
+def test_how_often_the_number_of_factors_is_found():
+    index = ["D", "K", "step"]
+    right = means("components", index, "components_right")["recursive_em_auto"]
+    off = means("components", index, "components_off")["recursive_em_auto"]
+    lines = table("D, true K")
+    assert len(lines) == 8
+    for name, *cells in lines:
+        D, K = map(int, name.split(", "))
+        expected = [
+            f"{10 * right[D, K, T]:.0f}, {off[D, K, T]:.1f}" for T in (500, 1000, 2000, 5000)
+        ]
+        assert cells == expected
+
+
+def test_how_an_algorithm_follows_a_change():
+    errors = means("change", ["step"])
+    for name, *cells in table("follows"):
+        steps = [10_000, 11_000, 12_000, 14_000, 16_000, 20_000, 30_000]
+        expected = errors.loc[steps, name.strip("`")]
+        assert [float(cell) for cell in cells] == pytest.approx(list(expected), rel=6e-3)
+
+
+def test_eigenvalues_that_are_set_do_not_stall_more():
+    errors = means("eigenvalues", ["spectrum", "step"])
+    last = errors.xs(20_000, level="step")
+    assert np.isfinite(last.drop(columns="online_sga")).all(axis=None)
+    for spectrum, *cells in table("eigenvalues"):
+        low, high = re.fullmatch(r"\[(\d+), (\d+)\]", spectrum).groups()
+        algorithms = ["online_em", "batch_svd", "batch_ml", "recursive_em", "shrunk_em", "diagonal"]
+        expected = last.loc[f"{low}-{high}", algorithms]
+        assert [float(cell) for cell in cells] == pytest.approx(list(expected), rel=6e-3)
