@@ -67,6 +67,15 @@ class Experiment(_Strict):
             raise ValueError(f"has {repeated[0]} more than once")
         return values
 
+    @field_validator("algorithms")
+    @classmethod
+    def _known(cls, algorithms: list[str], info: ValidationInfo) -> list[str]:
+        variants = info.context  # a configuration that was checked before comes without
+        if variants is not None:
+            for complaint in filter(None, (_complaint(name, variants) for name in algorithms)):
+                raise ValueError(complaint)
+        return algorithms
+
 
 def _check_below(K: list[int], D: dict[str, int]) -> list[int]:
     """Every K must be below every D; `D` has them by what a message says of them."""
@@ -280,8 +289,8 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     """
     mistakes: list[tuple[Place, str]] = []
     try:
-        config = Config.model_validate(values)
-        mistakes += [*_wrong_settings(config), *_wrong_variants(config), *_unknown(config)]
+        config = Config.model_validate(values, context=list(values.get("variants") or ()))
+        mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
     except ValidationError as error:
         mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
     if mistakes:
@@ -307,14 +316,6 @@ def _complaint(algorithm: str, variants: Iterable[str] = ()) -> str | None:
     except estimators.BadAlgorithm as error:
         return str(error)
     return None
-
-
-def _unknown(config: Config) -> Iterator[tuple[Place, str]]:
-    for name in EXPERIMENTS:
-        experiment: Experiment | None = getattr(config, name)
-        for algorithm in experiment.algorithms if experiment else []:
-            if complaint := _complaint(algorithm, config.variants):
-                yield (name, "algorithms"), complaint
 
 
 def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
