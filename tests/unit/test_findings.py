@@ -115,3 +115,10 @@ def test_eigenvalues_that_are_set_do_not_stall_more():
         algorithms = ["online_em", "batch_svd", "batch_ml", "recursive_em", "shrunk_em", "diagonal"]
         expected = last.loc[f"{low}-{high}", algorithms]
         assert [float(cell) for cell in cells] == pytest.approx(list(expected), rel=6e-3)
+
+
+def test_values_with_standard_errors_are_those_of_the_tables():
+    values = re.findall(r"\d\.\d+ ± \d\.\d+", PAGE.read_text().replace("\n", " "))
+    assert len(values) >= 10
+    tables = " ".join(path.read_text() for path in FOLDER.glob("tables/*/relative_frobenius.md"))
+    assert [value for value in values if value not in tables] == []
