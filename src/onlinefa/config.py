@@ -1,42 +1,27 @@
-"""The typed configuration. Whatever is wrong with a config is said before any job starts."""
+"""The typed configuration: what may be in a config, and what it means."""
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from onlinefa import data, estimators
+from onlinefa import data
 from onlinefa.models.sgd_walk import WalkName
+from onlinefa.names import complaint, nearest
 
 Count = Annotated[int, Field(strict=True, ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seed = Annotated[int, Field(strict=True, ge=0)]
-Place = tuple[str | int, ...]  # of a value in nested mappings and lists
-
-
-class ConfigError(ValueError):
-    """What is wrong with a configuration, one line for each mistake."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Experiment(_Strict):
+class Experiment(_Strict, ABC):
     """What all experiments are told."""
 
     algorithms: list[str] = Field(
@@ -44,9 +29,9 @@ class Experiment(_Strict):
     )
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
 
+    @abstractmethod
     def dimensions(self) -> list[int]:
         """The dimensions of its data."""
-        raise NotImplementedError
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -72,8 +57,8 @@ class Experiment(_Strict):
     def _known(cls, algorithms: list[str], info: ValidationInfo) -> list[str]:
         variants = info.context  # a configuration that was checked before comes without
         if variants is not None:
-            for complaint in filter(None, (_complaint(name, variants) for name in algorithms)):
-                raise ValueError(complaint)
+            for text in filter(None, (complaint(name, variants) for name in algorithms)):
+                raise ValueError(text)
         return algorithms
 
 
@@ -183,7 +168,7 @@ class Linear(Walking):
     def _known_tables(cls, datasets: list[str]) -> list[str]:
         for name in datasets:
             if name not in data.names():
-                raise ValueError(f"unknown dataset '{name}'{_nearest(name, data.names())}")
+                raise ValueError(f"unknown dataset '{name}'{nearest(name, data.names())}")
         return datasets
 
     @field_validator("datasets")
@@ -280,151 +265,3 @@ class Config(_Strict):
         default=None, description="chapter 6: linear regression on UCI tables"
     )
     plane: Plane | None = Field(default=None, description="chapter 6 in two dimensions")
-
-
-def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
-    """The typed configuration, or a ConfigError that names file, key and what is allowed.
-
-    `files` are those that were merged into `values`, each on top of the one before.
-    """
-    mistakes: list[tuple[Place, str]] = []
-    try:
-        config = Config.model_validate(values, context=list(values.get("variants") or ()))
-        mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
-    except ValidationError as error:
-        mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
-    if mistakes:
-        lines = [
-            f"{_source(place, values, files)}: {_key(place)}: {text}" for place, text in mistakes
-        ]
-        raise ConfigError("\n".join(lines))
-    if all(getattr(config, name) is None for name in EXPERIMENTS):
-        file = _source((), None, files)
-        raise ConfigError(f"{file}: has none of {', '.join(EXPERIMENTS)}: there is nothing to run")
-    return config
-
-
-def _complaint(algorithm: str, variants: Iterable[str] = ()) -> str | None:
-    """What is wrong with an algorithm's name, or with the file of that name."""
-    if algorithm in variants:
-        return None
-    if algorithm not in estimators.names():
-        known = [*estimators.names(), *variants]
-        return f"unknown algorithm '{algorithm}'{_nearest(algorithm, known)}"
-    try:
-        estimators.default_settings(algorithm)
-    except estimators.BadAlgorithm as error:
-        return str(error)
-    return None
-
-
-def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
-    for algorithm, values in config.settings.items():
-        if complaint := _complaint(algorithm):
-            yield ("settings", algorithm), complaint
-        else:
-            defaults = estimators.default_settings(algorithm)
-            for name, text in _wrong_values(algorithm, values, defaults):
-                yield ("settings", algorithm, name), text
-
-
-def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
-    for variant, value in config.variants.items():
-        if variant in estimators.names():
-            yield ("variants", variant), "is an algorithm; a variant needs a name of its own"
-        elif not re.fullmatch("[a-z][a-z0-9_]*", variant):
-            yield ("variants", variant), "must have small letters, digits and _ only"
-        elif complaint := _complaint(value.algorithm):
-            yield ("variants", variant, "algorithm"), complaint
-        else:
-            # What an experiment would choose may be chosen here as well: the number of factors.
-            allowed = estimators.default_settings(value.algorithm) | {"n_components": ...}
-            for name, text in _wrong_values(value.algorithm, value.settings, allowed):
-                yield ("variants", variant, name), text
-            yield from _too_many_components(config, variant, value)
-
-
-def _too_many_components(
-    config: Config, variant: str, value: Variant
-) -> Iterator[tuple[Place, str]]:
-    K = value.settings.get("n_components")
-    for name in EXPERIMENTS:
-        experiment: Experiment | None = getattr(config, name)
-        if isinstance(K, int) and experiment and variant in experiment.algorithms:
-            smallest = min(experiment.dimensions())
-            if smallest <= K:
-                text = f"{K} must be below every D of {name}, which has {smallest}"
-                yield ("variants", variant, "n_components"), text
-
-
-def _wrong_values(
-    algorithm: str, values: dict[str, Any], defaults: dict[str, Any]
-) -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if name not in defaults:
-            yield name, f"unknown setting{_nearest(name, defaults)}"
-        elif isinstance(value, bool) and not isinstance(defaults[name], bool):
-            yield name, f"must be a number, got {value}"  # to Python, true is one
-        elif (value, type(value)) != (defaults[name], type(defaults[name])):
-            for text in _wrong_value(algorithm, name, value):
-                yield name, text
-
-
-def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
-    # The estimator knows which values it takes. Importing it takes a second and more, which a
-    # configuration that only spells out the defaults need not wait for.
-    from sklearn.utils._param_validation import InvalidParameterError
-
-    try:
-        estimators.build(algorithm, {name: value})._validate_params()
-    except InvalidParameterError as error:
-        yield str(error)
-    except TypeError:  # of the diagonal control, say, which has no n_components
-        yield "unknown setting"
-
-
-def _nearest(word: str, allowed: Iterable[str]) -> str:
-    allowed = sorted(allowed)
-    close = difflib.get_close_matches(word, allowed, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
-    return f"{hint} (allowed: {', '.join(allowed) or 'none'})"
-
-
-def _message(mistake: Any) -> str:
-    """What pydantic found, in our words where its own are vague."""
-    place, text = mistake["loc"], mistake["msg"].removeprefix("Value error, ")
-    if mistake["type"] == "extra_forbidden":
-        model = EXPERIMENTS.get(str(place[0]), Config)
-        return f"unknown key{_nearest(str(place[-1]), model.model_fields)}"
-    if mistake["type"] in ("missing", "value_error"):
-        return str(text)
-    return f"{text}, got {mistake['input']!r}"
-
-
-def _key(place: Place) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-    return "".join(parts).removeprefix(".")
-
-
-def _source(place: Place, values: Any, files: Sequence[str]) -> str:
-    """Where the value at a place comes from: the last file that has it, or the command line."""
-    given = _at(place, values)
-    for file in reversed(files):
-        if given is not None and _at(place, yaml.safe_load(Path(file).read_text())) == given:
-            return _short(file)
-    return "--config" if given is not None else _short(files[-1]) if files else "config"
-
-
-def _at(place: Place, values: Any) -> Any:
-    """The value at a place of nested mappings and lists; None if there is none."""
-    for part in place:
-        try:
-            values = values[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return values
-
-
-def _short(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

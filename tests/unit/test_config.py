@@ -11,8 +11,9 @@ import yaml
 
 from onlinefa import estimators
 from onlinefa.cell import Bundle
-from onlinefa.config import EXPERIMENTS, Config, ConfigError, Synthetic, validate
+from onlinefa.config import EXPERIMENTS, Config, Synthetic
 from onlinefa.grid import bundles
+from onlinefa.validation import ConfigError, validate
 
 FOLDER = Path(__file__).parents[2] / "config"
 

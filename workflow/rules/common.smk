@@ -8,11 +8,11 @@ from snakemake.exceptions import WorkflowError
 
 import onlinefa
 from onlinefa import data
-from onlinefa.config import ConfigError, validate
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, files_of
 from onlinefa.grid import bundles, code_of, dataset_of
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
+from onlinefa.validation import ConfigError, validate
 
 # Mistakes in a config stop the run before any job starts, in one line each and without the
 # traceback that an exception would add. Later files are merged on top of earlier ones.
