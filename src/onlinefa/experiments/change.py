@@ -11,33 +11,24 @@ from pathlib import Path
 
 from onlinefa import metrics
 from onlinefa.cell import Cell
-from onlinefa.experiments.synthetic import BLOCK, model, random_of
+from onlinefa.experiments.synthetic import model, random_of, stream_of
 from onlinefa.experiments.tracking import Measurement, import_and_compile, new_estimator, track
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import LowRankGaussian
 
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Fit one algorithm to observations of two models, and measure it at every T."""
     first, second = model(cell, "model"), model(cell, "second_model")
     change_at = cell.parameters["change_at"]
-    observations, seen = random_of(cell, "data"), 0
     import_and_compile(cell)
 
     def truth(step: int) -> LowRankGaussian:
         return first if step <= change_at else second
 
-    def stream(T: int) -> Iterator[Array]:
-        nonlocal seen
-        while seen < T:
-            ends = [T, seen + BLOCK] + [change_at] * (seen < change_at)
-            rows = truth(seen + 1).sample(min(ends) - seen, observations)
-            seen += len(rows)
-            yield rows
-
     yield from track(
         new_estimator(cell, first.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
         cell.parameters["T"],
-        stream,
+        stream_of(cell, truth, change_at),
         lambda step, estimate: {
             **metrics.compare(truth(step), estimate, metrics.DISTANCES),
             "changed": float(step > change_at),

@@ -6,7 +6,7 @@ block as they are needed, so that an online fit never holds more than one block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -39,23 +39,34 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     truth = in_units(model(cell, "model"), float(cell.axes.get("scale", 1)))
     held_out = truth.sample(HELD_OUT, random_of(cell, "held_out"))
     import_and_compile(cell)
-    observations, seen = random_of(cell, "data"), 0
     chooses = cell.experiment == "components"
+    yield from track(
+        new_estimator(cell, truth.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
+        cell.parameters["T"],
+        stream_of(cell, lambda _: truth),
+        lambda _, estimate: _measure(truth, estimate, held_out) | _choice(chooses, truth, estimate),
+        lambda _: (*METRICS, *CHOICE) if chooses else METRICS,
+    )
+
+
+def stream_of(
+    cell: Cell, truth: Callable[[int], LowRankGaussian], change_at: int = 0
+) -> Callable[[int], Iterator[Array]]:
+    """What gives the observations up to T that have not been given yet, block by block.
+
+    The t-th is drawn from truth(t), which may be another one after `change_at`.
+    """
+    random, seen = random_of(cell, "data"), 0
 
     def stream(T: int) -> Iterator[Array]:
         nonlocal seen
         while seen < T:
-            rows = truth.sample(min(BLOCK, T - seen), observations)
-            seen += len(rows)
+            end = min(T, seen + BLOCK, change_at if seen < change_at else T)
+            rows = truth(seen + 1).sample(end - seen, random)
+            seen = end
             yield rows
 
-    yield from track(
-        new_estimator(cell, truth.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
-        cell.parameters["T"],
-        stream,
-        lambda _, estimate: _measure(truth, estimate, held_out) | _choice(chooses, truth, estimate),
-        lambda _: (*METRICS, *CHOICE) if chooses else METRICS,
-    )
+    return stream
 
 
 def model(cell: Cell, role: Literal["model", "second_model"]) -> LowRankGaussian:
