@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import deque
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -103,7 +102,4 @@ def measure_start(full: bool) -> list[dict[str, Any]]:
         seconds = best_of(3, lambda: subprocess.run([sys.executable, "-c", program], check=True))  # noqa: B023
         found.append({"what": what, "seconds": seconds})
         print(f"{what}: {seconds:.2f} s")
-    start = perf_counter()
-    subprocess.run([sys.executable, "-c", "import snakemake"], check=True)
-    found.append({"what": "import snakemake", "seconds": perf_counter() - start})
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.moments import RunningMoments
 
 
-class WarmStart:
+class WarmStart(ABC):
     """A state that first takes the variances of some rows, and starts to learn from there.
 
     Half of each variance becomes noise, the other half scales the initial factors, as recursive EM
