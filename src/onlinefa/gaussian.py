@@ -13,15 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from onlinefa.wasserstein import covariance_wasserstein
 
-# The 2-Wasserstein distance by a dense singular value decomposition: up to here it is the quicker
-# way; up to there it is affordable, and taken where the quadrature is slow (many factors) or
-# inaccurate (two distributions that are nearly the same).
-_DENSE_IS_QUICK = 100
-_DENSE_IS_POSSIBLE = 3000
-# Squared distance over total variance. The quadrature's error is about 1e-14 of the total variance.
-_NEARLY_THE_SAME = 1e-7
+Array = NDArray[np.float64]
 
 
 class NotFinite(ValueError):
@@ -202,16 +196,9 @@ class LowRankGaussian:
         return max(float(0.5 * (trace - self.dimension + log_ratio + shift)), 0.0)
 
     def wasserstein2(self, estimate: LowRankGaussian) -> float:
-        """2-Wasserstein distance, by whichever of two methods is quick and accurate here."""
+        """2-Wasserstein distance."""
         self._check_comparable(estimate)
-        D, many_factors = self.dimension, 4 * (self.rank + estimate.rank) > self.dimension
-        if D <= _DENSE_IS_QUICK or (many_factors and D <= _DENSE_IS_POSSIBLE):
-            squared = covariance_wasserstein_dense(self, estimate)
-        else:
-            squared = covariance_wasserstein_quadrature(self, estimate)
-            nearly_same = squared < _NEARLY_THE_SAME * np.sum(self.variances)
-            if nearly_same and D <= _DENSE_IS_POSSIBLE:
-                squared = covariance_wasserstein_dense(self, estimate)
+        squared = covariance_wasserstein(self, estimate)
         return float(np.sqrt(np.sum((self.mean - estimate.mean) ** 2) + max(squared, 0.0)))
 
     def principal_angles(self, estimate: LowRankGaussian) -> Array:
@@ -240,55 +227,3 @@ def _ratio(distance: float | np.floating, norm: float | np.floating) -> float:
     if norm == 0:
         return 0.0 if distance == 0 else float("inf")
     return float(distance / norm)
-
-
-def covariance_wasserstein_dense(one: LowRankGaussian, two: LowRankGaussian) -> float:
-    """min over orthogonal O of |L1 - L2 O|^2 = tr S1 + tr S2 - 2 tr (S1^1/2 S2 S1^1/2)^1/2.
-
-    The left side is a sum of squares; the textbook formula on the right loses all digits when
-    the two covariances are close.
-    """
-    L1, L2 = one._root, two._root
-    U, _, Vt = np.linalg.svd(L2.T @ L1)
-    return float(np.sum((L1 - L2 @ (U @ Vt)) ** 2))
-
-
-def covariance_wasserstein_quadrature(
-    one: LowRankGaussian, two: LowRankGaussian, step: float = 0.25
-) -> float:
-    """The same in O(D K^2), for a D beyond any D x D matrix.
-
-    With p = psi1 psi2, tr((S1 S2)^1/2) - sum(p^1/2) is 1/pi times the integral over s > 0 of
-    log(det(s^2 + S1 S2) / det(s^2 + diag(p))). The first determinant is that of the block matrix
-    [[s, S1], [-S2, s]], a low-rank change of [[s, psi1], [-psi2, s]], so that the ratio is
-    det(I + M) for the small matrix M of `_log_determinant_ratio`. In log s the integrand is
-    analytic in a strip of half-width pi/2 and decays exponentially on both sides: the error of
-    the trapezoid rule is about exp(-pi^2 / step).
-    """
-    variances = np.sum(one.variances) + np.sum(two.variances)
-    total = np.sqrt(np.sum(one.variances) * np.sum(two.variances))
-    if total == 0:
-        return float(variances)
-    # The integral is at most about `total`; what lies outside of these limits is 1e-16 of it.
-    log_s = np.arange(np.log(total / one.dimension) - 41, np.log(total) + 36, step)
-    integrand = [s * _log_determinant_ratio(one, two, s) for s in np.exp(log_s)]
-    cross = np.sum(np.sqrt(one.noise * two.noise)) + step * np.sum(integrand) / np.pi
-    return float(variances - 2 * cross)
-
-
-def _log_determinant_ratio(one: LowRankGaussian, two: LowRankGaussian, s: float) -> float:
-    """log det(I + M), where M = [[F1' w psi2 F1, -R], [R', F2' w psi1 F2]], R = s F1' w F2 and
-    w = 1 / (s^2 + psi1 psi2). Nothing is divided by a noise, which may be zero."""
-    w = 1 / (s**2 + one.noise * two.noise)
-    R = one.factors.T @ ((s * w)[:, None] * two.factors)
-    M = np.block(
-        [
-            [one.factors.T @ ((w * two.noise)[:, None] * one.factors), -R],
-            [R.T, two.factors.T @ ((w * one.noise)[:, None] * two.factors)],
-        ]
-    )
-    if M.size and np.abs(M).max() > 0.01:
-        return float(np.linalg.slogdet(np.eye(len(M)) + M)[1])
-    # For a small M, log |1 + z| of its complex eigenvalues z, which keeps all digits.
-    z = np.linalg.eigvals(M)
-    return float(0.5 * np.sum(np.log1p(2 * z.real + np.abs(z) ** 2)))

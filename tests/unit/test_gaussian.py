@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
 
 from onlinefa import LowRankGaussian
-from onlinefa.gaussian import covariance_wasserstein_dense, covariance_wasserstein_quadrature
+from onlinefa.wasserstein import covariance_wasserstein_dense, covariance_wasserstein_quadrature
 
 property_test = settings(derandomize=True, deadline=None, max_examples=60)
 
