@@ -1,16 +1,15 @@
 """A cell is one fit: the unit of truth. A bundle is the cells of one job.
 
-A cell has a digest of everything that decides its result. The cells of a bundle differ in the seed
-and in its inner axes; how cells are bundled decides nothing but how many processes are started.
+A cell has a digest of everything that decides its result. How cells are bundled decides nothing but
+how many processes are started.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 Axis = str | int | float
@@ -47,16 +46,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Cells that differ in the seed alone: what standard errors are taken over."""
+
+    axes: Mapping[str, Axis]
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Bundle:
-    """The cells of one job: all combinations of its inner axes, for each of its seeds."""
+    """The cells of one job: some groups of one algorithm, for some seeds."""
 
     experiment: str
     axes: Mapping[str, Axis]
-    """What all cells share, in the order of the path."""
-    inner: Mapping[str, Sequence[Axis]]
-    """What they differ in, with all values of each."""
+    """What all of its cells share and those of no other bundle do, in the order of the path."""
+    groups: tuple[Group, ...]
     seeds: tuple[int, ...]
-    parameters: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -68,20 +73,16 @@ class Bundle:
 
     def cells(self) -> list[Cell]:
         return [
-            Cell(
-                self.experiment,
-                {**self.axes, **dict(zip(self.inner, values, strict=True))},
-                seed,
-                self.parameters,
-            )
-            for values in product(*self.inner.values())
+            Cell(self.experiment, group.axes, seed, group.parameters)
+            for group in self.groups
             for seed in self.seeds
         ]
 
     def to_json(self) -> str:
-        return json.dumps(vars(self), separators=(",", ":"))
+        return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Bundle:
         fields = json.loads(text)
-        return cls(**fields | {"seeds": tuple(fields["seeds"])})
+        groups = tuple(Group(**group) for group in fields["groups"])
+        return cls(**fields | {"groups": groups, "seeds": tuple(fields["seeds"])})

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
 from onlinefa import data
-from onlinefa.cell import Axis, Bundle
+from onlinefa.cell import Axis, Bundle, Group
 from onlinefa.config import Change, Config, Linear, Plane, Scale, Synthetic, Walking
 from onlinefa.digest import code_digest
 from onlinefa.estimators import default_settings
 from onlinefa.experiments import module_of
 
 Axes = dict[str, Axis]
-Inner = dict[str, Sequence[Axis]]
-Jobs = Iterator[tuple[Axes, Inner, dict[str, Any]]]
-"""The axes of each job, the axes inside of it, and the parameters that its experiment adds."""
+Groups = Iterator[tuple[Axes, dict[str, Any]]]
+"""The axes of each group of cells, and the parameters that its experiment adds."""
+
+# What the path of a job names. The other axes are inside of it: a cell of theirs takes a second or
+# two, and so does the start of a process.
+_OUTER = {"linear": ["algorithm"], "plane": ["algorithm"]}
+_OUTER_OF_SYNTHETIC = ["algorithm", "D", "K"]
 
 
 def bundles(config: Config) -> list[Bundle]:
     """All jobs of a configuration."""
-    jobs: dict[str, Callable[[Any], Jobs]] = {
+    experiments: dict[str, Callable[[Any], Groups]] = {
         "synthetic": _synthetic,
         "eigenvalues": _eigenvalues,
         "components": _synthetic,
@@ -31,13 +35,22 @@ def bundles(config: Config) -> list[Bundle]:
         "plane": _plane,
     }
     return [
-        Bundle(experiment, axes, inner, seeds, shared | parameters)
-        for experiment, jobs_of in jobs.items()
+        bundle
+        for experiment, groups_of in experiments.items()
         if (grid := getattr(config, experiment)) is not None
-        for axes, inner, parameters in jobs_of(grid)
-        for shared in [_shared(config, str(axes["algorithm"]))]
-        for seeds in _chunks(grid.seeds, config.seeds_per_job)
+        for bundle in _bundled(experiment, groups_of(grid), grid.seeds, config)
     ]
+
+
+def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) -> Iterator[Bundle]:
+    outer = _OUTER.get(experiment, _OUTER_OF_SYNTHETIC)
+    jobs: dict[tuple[Axis, ...], list[Group]] = {}
+    for axes, parameters in groups:
+        group = Group(axes, _shared(config, str(axes["algorithm"])) | parameters)
+        jobs.setdefault(tuple(axes[axis] for axis in outer), []).append(group)
+    for values, inside in jobs.items():
+        for chunk in _chunks(seeds, config.seeds_per_job):
+            yield Bundle(experiment, dict(zip(outer, values, strict=True)), tuple(inside), chunk)
 
 
 def code_of(bundle: Bundle) -> str:
@@ -46,9 +59,11 @@ def code_of(bundle: Bundle) -> str:
     return code_digest(module_of(bundle.experiment), f"onlinefa.estimators.{estimator}")
 
 
-def dataset_of(bundle: Bundle) -> str | None:
-    """The table that a bundle's cells read; None if they make up their own data."""
-    return str(bundle.axes["dataset"]) if bundle.experiment == "linear" else None
+def datasets_of(bundle: Bundle) -> list[str]:
+    """The tables that a bundle's cells read; none if they make up their own data."""
+    if bundle.experiment != "linear":
+        return []
+    return sorted({str(group.axes["dataset"]) for group in bundle.groups})
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:
@@ -60,44 +75,45 @@ def _shared(config: Config, algorithm: str) -> dict[str, Any]:
     return of | {"estimator": variant.algorithm, "settings": of["settings"] | variant.settings}
 
 
-def _synthetic(grid: Synthetic) -> Jobs:
+def _synthetic(grid: Synthetic) -> Groups:
     for algorithm, D, K, (low, high) in product(grid.algorithms, grid.D, grid.K, grid.spectrum):
         axes: Axes = {"algorithm": algorithm, "D": D, "K": K, "spectrum": f"{low}-{high}"}
-        yield axes, {}, {"dataset": "algorithm_3", "spectrum": [low, high], "T": grid.T}
+        yield axes, {"dataset": "algorithm_3", "spectrum": [low, high], "T": grid.T}
 
 
-def _eigenvalues(grid: Synthetic) -> Jobs:
-    for axes, inner, parameters in _synthetic(grid):
-        yield axes, inner, parameters | {"dataset": "eigenvalues"}
+def _eigenvalues(grid: Synthetic) -> Groups:
+    for axes, parameters in _synthetic(grid):
+        yield axes, parameters | {"dataset": "eigenvalues"}
 
 
-def _scale(grid: Scale) -> Jobs:
-    for axes, _, parameters in _synthetic(grid):
-        yield axes, {"scale": grid.scales}, parameters
+def _scale(grid: Scale) -> Groups:
+    for (axes, parameters), scale in product(_synthetic(grid), grid.scales):
+        yield axes | {"scale": scale}, parameters
 
 
-def _change(grid: Change) -> Jobs:
-    for axes, inner, parameters in _synthetic(grid):
-        yield axes, inner, parameters | {"change_at": grid.change_at}
+def _change(grid: Change) -> Groups:
+    for axes, parameters in _synthetic(grid):
+        yield axes, parameters | {"change_at": grid.change_at}
 
 
-# A walk over a table takes a second or less, and so several share a job.
-
-
-def _linear(grid: Linear) -> Jobs:
-    inner: Inner = {"walk": grid.walks, "K": grid.K}
-    for dataset, algorithm in product(grid.datasets, grid.algorithms):
+def _linear(grid: Linear) -> Groups:
+    for dataset, algorithm, walk, K in product(grid.datasets, grid.algorithms, grid.walks, grid.K):
         table = data.table(dataset)
         axes: Axes = {"dataset": dataset, "D": table.dimension, "algorithm": algorithm}
         own = {"learning_rate": grid.learning_rate, "table": table.digest}
-        yield axes, inner, _walking(grid) | own
+        yield axes | {"walk": walk, "K": K}, _walking(grid) | own
 
 
-def _plane(grid: Plane) -> Jobs:
-    inner: Inner = {"walk": [f"{rate:g}" for rate in grid.rates]}
-    for algorithm in grid.algorithms:
-        axes: Axes = {"dataset": "plane", "D": 2, "K": 1, "algorithm": algorithm}
-        yield axes, inner, _walking(grid)
+def _plane(grid: Plane) -> Groups:
+    for algorithm, rate in product(grid.algorithms, grid.rates):
+        axes: Axes = {
+            "dataset": "plane",
+            "D": 2,
+            "K": 1,
+            "algorithm": algorithm,
+            "walk": f"{rate:g}",
+        }
+        yield axes, _walking(grid)
 
 
 def _walking(grid: Walking) -> dict[str, Any]:

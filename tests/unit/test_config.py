@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from onlinefa import estimators
-from onlinefa.cell import Bundle
+from onlinefa.cell import Bundle, Group
 from onlinefa.config import EXPERIMENTS, Config, Synthetic
 from onlinefa.grid import bundles
 from onlinefa.validation import ConfigError, validate
@@ -118,10 +118,10 @@ def test_nothing_to_run_is_refused(default):
 
 def test_the_default_grid(default):
     grid = bundles(validate(default))
-    # synthetic: 7 algorithms x 2 D x 1 K x 3 spectra. linear: 4 datasets x 6 algorithms. plane: 6
-    # algorithms. All seeds are in one job, and for the latter two all walks and all K.
-    jobs = {"synthetic": 42, "linear": 24, "plane": 6}
-    inner = {"synthetic": 1, "linear": 4 * len(default["linear"]["K"]), "plane": 2}
+    # synthetic: 7 algorithms x 2 D x 1 K, with 3 spectra inside. linear: 6 algorithms, with 4
+    # datasets, 4 walks and all K inside. plane: 6 algorithms, 2 rates. All seeds are in one job.
+    jobs = {"synthetic": 14, "linear": 6, "plane": 6}
+    inner = {"synthetic": 3, "linear": 4 * 4 * len(default["linear"]["K"]), "plane": 2}
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:
         own = [bundle for bundle in grid if bundle.experiment == name]
@@ -130,19 +130,19 @@ def test_the_default_grid(default):
         assert sum(len(bundle.cells()) for bundle in own) == cells
 
 
-def test_a_single_cell_spells_out_its_path(default):
+def test_the_path_of_a_job_says_what_its_cells_share(default):
     names = {bundle.name for bundle in bundles(validate(changed(default, "seeds_per_job", 1)))}
-    assert "synthetic/algorithm~online_em/D~100/K~10/spectrum~1-100/seed~2" in names
-    assert "linear/dataset~yacht/D~7/algorithm~swag/seed~1" in names
-    assert "plane/dataset~plane/D~2/K~1/algorithm~online_em/seed~0" in names
+    assert "synthetic/algorithm~online_em/D~100/K~10/seed~2" in names
+    assert "linear/algorithm~swag/seed~1" in names
+    assert "plane/algorithm~online_em/seed~0" in names
 
 
-def test_what_is_inside_of_a_bundle_becomes_part_of_its_cells():
-    bundle = Bundle("linear", {"algorithm": "a"}, {"walk": ["x", "y"], "K": [1, 2]}, (0, 1), {})
-    cells = bundle.cells()
-    assert len(cells) == 8
-    assert cells[0].axes == {"algorithm": "a", "walk": "x", "K": 1}
-    assert len({cell.digest("code") for cell in cells}) == 8
+def test_a_bundle_has_every_seed_of_every_group():
+    groups = [Group({"algorithm": "a", "K": K}, {"rate": 0.1 * K}) for K in (1, 2)]
+    cells = Bundle("linear", {"algorithm": "a"}, tuple(groups), (0, 1)).cells()
+    assert [(cell.axes["K"], cell.seed) for cell in cells] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert all(cell.parameters["rate"] == 0.1 * cell.axes["K"] for cell in cells)
+    assert len({cell.digest("code") for cell in cells}) == 4
 
 
 def test_bundles_survive_the_command_line(default):

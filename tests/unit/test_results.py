@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from onlinefa import experiments, results
-from onlinefa.cell import Bundle
+from onlinefa.cell import Bundle, Group
 from onlinefa.experiments.tracking import Measurement
 from onlinefa.files import atomic
 from onlinefa.fitting import CellsFailed, fit_bundle
@@ -21,7 +21,13 @@ PARAMETERS = {
     "T": [5],
     "settings": {},
 }
-BUNDLE = Bundle("synthetic", AXES, {}, (0, 1, 2), PARAMETERS)
+
+
+def bundle_of(*seeds, **parameters):
+    return Bundle("synthetic", AXES, (Group(AXES, PARAMETERS | parameters),), seeds)
+
+
+BUNDLE = bundle_of(0, 1, 2)
 
 
 @pytest.fixture
@@ -66,14 +72,14 @@ def test_rows_have_the_schema_and_the_keys(fitted, tmp_path):
 def test_finished_cells_are_not_fitted_again_however_they_are_bundled(fitted, tmp_path):
     fit(BUNDLE, tmp_path)
     for seeds in [(0,), (1, 2), (0, 1, 2)]:
-        fit(Bundle("synthetic", AXES, {}, seeds, PARAMETERS), tmp_path)
+        fit(bundle_of(*seeds), tmp_path)
     assert fitted.seeds == [0, 1, 2]
-    fit(Bundle("synthetic", AXES, {}, (0, 1, 2, 3), PARAMETERS), tmp_path)
+    fit(bundle_of(0, 1, 2, 3), tmp_path)
     assert fitted.seeds == [0, 1, 2, 3]
 
 
 def test_going_back_to_an_earlier_setting_is_free(fitted, tmp_path):
-    other = Bundle("synthetic", AXES, {}, (0, 1, 2), PARAMETERS | {"T": [7]})
+    other = bundle_of(0, 1, 2, T=[7])
     first = pq.read_table(fit(BUNDLE, tmp_path))
     fit(other, tmp_path)
     assert pq.read_table(fit(BUNDLE, tmp_path)).equals(first)

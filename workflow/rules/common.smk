@@ -10,7 +10,7 @@ import onlinefa
 from onlinefa import data
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, files_of
-from onlinefa.grid import bundles, code_of, dataset_of
+from onlinefa.grid import bundles, code_of, datasets_of
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
 from onlinefa.validation import ConfigError, validate
 
@@ -33,7 +33,7 @@ shell.prefix(
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
-DATASETS = sorted(set(map(dataset_of, BUNDLES.values())) - {None})
+DATASETS = sorted({name for bundle in BUNDLES.values() for name in datasets_of(bundle)})
 FIGURES = [figure for figure, experiment in EXPERIMENT_OF.items() if experiment in EXPERIMENTS]
 
 
@@ -57,8 +57,7 @@ def dataset(name):
 
 def tables_read_by(wildcards):
     """The datasets that a fit job needs; none for synthetic data."""
-    name = dataset_of(bundle_of(wildcards))
-    return [dataset(name)] if name else []
+    return list(map(dataset, datasets_of(bundle_of(wildcards))))
 
 
 def config_of(experiment):
