@@ -81,6 +81,7 @@ def _fetch(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     from onlinefa.cell import Bundle
+    from onlinefa.devices import NoDevice
     from onlinefa.fitting import CellsFailed, fit_bundle
     from onlinefa.grid import code_of
     from onlinefa.results import Store
@@ -95,7 +96,7 @@ def _fit(options: argparse.Namespace) -> int:
         return 1
     try:
         fit_bundle(bundle, options.code, Store(options.store), options.tables, options.output)
-    except CellsFailed as failure:
+    except (CellsFailed, NoDevice) as failure:
         print(failure, file=sys.stderr)
         return 1
     return 0

@@ -14,12 +14,16 @@ device: a trial that leaves the finite numbers goes on as NaN, and says so when 
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from onlinefa.estimators import default_settings
 from onlinefa.estimators.base import FitDiverged
 from onlinefa.gaussian import LowRankGaussian, NotFinite
 from onlinefa.recursion import inner_steps_of, smallest_share
@@ -209,3 +213,25 @@ def _root(matrix: Tensor) -> Tensor:
 def _inverse(matrix: Tensor) -> Tensor:
     """Of symmetric positive definite matrices."""
     return torch.cholesky_inverse(_root(matrix))
+
+
+_REGISTERED = {"online_em": OnlineEM, "online_sga": OnlineSGA, "recursive_em": RecursiveEM}
+
+
+def build(name: str, factors: Tensor, settings: Mapping[str, Any]) -> Batched:
+    """An algorithm of the registry with settings that `supports` has agreed to."""
+    own = {key: value for key, value in settings.items() if key in _parameters(name)}
+    model: Batched = _REGISTERED[name](factors, **own)
+    return model
+
+
+def supports(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether an algorithm of the registry is here, and whatever its settings ask for."""
+    default = default_settings(name)
+    return name in _REGISTERED and all(
+        key in _parameters(name) or value == default[key] for key, value in settings.items()
+    )
+
+
+def _parameters(name: str) -> set[str]:
+    return set(inspect.signature(_REGISTERED[name]).parameters) - {"factors"}

@@ -35,6 +35,11 @@ class Cell:
         """The algorithm's file; not its name, if it is a variant that the configuration defines."""
         return str(self.parameters.get("estimator", self.algorithm))
 
+    @property
+    def device(self) -> str:
+        """What the configuration asks for: `cpu`, `cuda` or `auto`."""
+        return str(self.parameters.get("device", "cpu"))
+
     def __str__(self) -> str:
         axes = ", ".join(f"{axis} {value}" for axis, value in self.axes.items())
         return f"{axes}, seed {self.seed}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -234,6 +234,11 @@ class Config(_Strict):
     root_seed: Seed = Field(description="changes every random number of the benchmark")
     seeds_per_job: Count = Field(
         description="how many seeds one process fits; no result depends on it"
+    )
+    device: Literal["cpu", "cuda", "auto"] = Field(
+        default="cpu",
+        description="`cuda`: algorithms that can fit the seeds of a job at once on a GPU; `auto`: "
+        "if there is one",
     )
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="settings of algorithms that differ from their defaults"

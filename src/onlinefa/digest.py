@@ -16,12 +16,17 @@ from pathlib import Path
 _PACKAGE = "onlinefa"
 _ROOT = Path(__file__).parent
 _LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
+_LIBRARIES_IF_IMPORTED = ("torch",)
 
 
 def code_digest(*modules: str) -> str:
     """Digest of the modules, of all they import from this package, and of library versions."""
-    sources = [f"{module}:{_read(module)[0]}" for module in reached(*modules)]
-    return hashlib.sha256("\n".join([*sources, *_versions()]).encode()).hexdigest()[:32]
+    found = {module: _read(module) for module in reached(*modules)}
+    imported = {name.split(".")[0] for _, names in found.values() for name in names}
+    libraries = [*_LIBRARIES, *(name for name in _LIBRARIES_IF_IMPORTED if name in imported)]
+    parts = [f"{module}:{source}" for module, (source, _) in found.items()]
+    parts += [f"{library}=={_version(library)}" for library in libraries]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def reached(*modules: str) -> list[str]:
@@ -31,18 +36,16 @@ def reached(*modules: str) -> list[str]:
         module = pending.pop()
         if module not in seen:
             seen.add(module)
-            pending.extend(_read(module)[1])
+            pending.extend(name for name in _read(module)[1] if _is_ours(name))
     return sorted(seen)
 
 
-@cache
-def _versions() -> tuple[str, ...]:
-    return tuple(f"{library}=={version(library)}" for library in _LIBRARIES)
+_version = cache(version)
 
 
 @cache
 def _read(module: str) -> tuple[str, tuple[str, ...]]:
-    """A module's code without what has no effect, and the modules of this package it imports."""
+    """A module's code without what has no effect, and all that it imports."""
     tree = _WhatRuns().visit(ast.parse(_path(module).read_text()))
     return ast.unparse(tree), tuple(_imports(tree))
 
@@ -69,7 +72,12 @@ def _imports(tree: ast.Module) -> list[str]:
                 raise ValueError("a relative import would be missing in the digest: write it out")
             candidates.append(node.module)
             candidates += [f"{node.module}.{alias.name}" for alias in node.names]
-    return [name for name in candidates if name.startswith(f"{_PACKAGE}.") and _path(name).exists()]
+    return candidates
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a name is one of this package's modules, and not something that a module defines."""
+    return name.startswith(f"{_PACKAGE}.") and _path(name).exists()
 
 
 def _path(module: str) -> Path:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from onlinefa import estimators, experiments, results
+from onlinefa import devices, estimators, experiments, results
 from onlinefa.cell import Bundle, Cell
 from onlinefa.provenance import Provenance
 
@@ -25,36 +27,58 @@ def fit_bundle(bundle: Bundle, code: str, store: results.Store, tables: Path, ou
 
     `tables` is the folder of datasets that were fetched before.
     """
-    fitted, failed = [], []
-    for cell in bundle.cells():
-        digest = cell.digest(code)
-        table = store.get(digest)
-        if table is not None:
-            log.info("%s: already there", cell)
-        else:
-            try:
-                table = _fit(cell, digest, tables)
-            except Exception:
-                log.exception("%s failed", cell)
-                failed.append(str(cell))
-                continue
+    cells = {cell.digest(code): cell for cell in bundle.cells()}
+    found = {digest: store.get(digest) for digest in cells}
+    missing = [cell for digest, cell in cells.items() if found[digest] is None]
+    log.info(
+        "%s: %d of %d cells are already there", bundle.name, len(cells) - len(missing), len(cells)
+    )
+    failed = []
+    device = devices.resolve(missing[0].device) if missing else ""
+    for together in _fitted_together(missing, device):
+        try:
+            fitted = _fit(together, code, tables, device)
+        except Exception:
+            failed += list(map(str, together))
+            log.exception("%s failed", "; ".join(map(str, together)))
+            continue
+        for digest, table in fitted.items():
             store.put(digest, table)
-        fitted.append(table)
+            found[digest] = table
     if failed:
         raise CellsFailed(f"{bundle.name}: failed: {'; '.join(failed)}")
-    results.write(pa.concat_tables(fitted), output)
+    results.write(pa.concat_tables(found.values()), output)
 
 
-def _fit(cell: Cell, digest: str, tables: Path) -> pa.Table:
-    log.info("%s: fitting", cell)
+def _fitted_together(cells: list[Cell], device: str) -> Iterator[list[Cell]]:
+    """One by one; on a GPU, those that differ in the seed alone."""
+    if device == "cpu":
+        yield from ([cell] for cell in cells)
+    else:
+        for _, seeds in groupby(cells, key=lambda cell: (cell.axes, cell.parameters)):
+            yield list(seeds)
+
+
+def _fit(cells: list[Cell], code: str, tables: Path, device: str) -> dict[str, pa.Table]:
+    """The rows of each cell, by digest."""
+    names = "; ".join(map(str, cells))
+    log.info("%s: fitting", names)
     # Loaded first: threads of a library that is imported later would not be limited.
-    run = experiments.load(cell.experiment)
-    estimators.load(cell.estimator)
+    run = experiments.load(cells[0].experiment)
+    estimators.load(cells[0].estimator)
     start = perf_counter()
-    provenance = Provenance()
+    provenance = Provenance(devices.describe(device))
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
     with threadpool_limits(1):
-        measurements = list(run(cell, tables))
-    table = results.table_of(cell, digest, measurements, provenance)
-    log.info("%s: done in %.1f s", cell, perf_counter() - start)
-    return table
+        if device == "cpu":
+            measurements = [list(run(cell, tables)) for cell in cells]
+        else:
+            from onlinefa.experiments.together import run_together
+
+            measurements = run_together(cells, device)
+    fitted = {}
+    for cell, rows in zip(cells, measurements, strict=True):
+        digest = cell.digest(code)
+        fitted[digest] = results.table_of(cell, digest, rows, provenance)
+    log.info("%s: done in %.1f s", names, perf_counter() - start)
+    return fitted

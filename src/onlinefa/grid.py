@@ -46,7 +46,10 @@ def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) 
     outer = _OUTER.get(experiment, _OUTER_OF_SYNTHETIC)
     jobs: dict[tuple[Axis, ...], list[Group]] = {}
     for axes, parameters in groups:
-        group = Group(axes, _shared(config, str(axes["algorithm"])) | parameters)
+        algorithm = str(axes["algorithm"])
+        own = _shared(config, algorithm)
+        device = _device(config, experiment, own, algorithm)
+        group = Group(axes, own | device | parameters)
         jobs.setdefault(tuple(axes[axis] for axis in outer), []).append(group)
     for values, inside in jobs.items():
         for chunk in _chunks(seeds, config.seeds_per_job):
@@ -55,8 +58,11 @@ def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) 
 
 def code_of(bundle: Bundle) -> str:
     """Digest of the source that a bundle's experiment and algorithm import."""
-    estimator = bundle.cells()[0].estimator
-    return code_digest(module_of(bundle.experiment), f"onlinefa.estimators.{estimator}")
+    cell = bundle.cells()[0]
+    modules = [module_of(bundle.experiment), f"onlinefa.estimators.{cell.estimator}"]
+    if cell.device != "cpu":
+        modules.append("onlinefa.experiments.together")
+    return code_digest(*modules)
 
 
 def datasets_of(bundle: Bundle) -> list[str]:
@@ -73,6 +79,17 @@ def _shared(config: Config, algorithm: str) -> dict[str, Any]:
         return {"root_seed": config.root_seed, "settings": settings}
     of = _shared(config, variant.algorithm)
     return of | {"estimator": variant.algorithm, "settings": of["settings"] | variant.settings}
+
+
+def _device(config: Config, experiment: str, own: dict[str, Any], algorithm: str) -> dict[str, str]:
+    """Where cells are fitted, if not on the CPU; part of what they are: time depends on it."""
+    # Other experiments have a dozen columns, with which no GPU has anything to do.
+    if config.device == "cpu" or experiment in _OUTER:
+        return {}
+    from onlinefa import batched  # which imports PyTorch, and most plans do without
+
+    supported = batched.supports(own.get("estimator", algorithm), own["settings"])
+    return {"device": config.device} if supported else {}
 
 
 def _synthetic(grid: Synthetic) -> Groups:

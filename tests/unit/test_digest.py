@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 
 import pytest
 
@@ -63,8 +64,18 @@ def test_a_relative_import_is_refused(package):
 
 def test_versions_of_libraries_count(package, monkeypatch):
     before = digest.code_digest("onlinefa.a")
-    monkeypatch.setattr(digest, "_versions", lambda: ("numpy==0.1",))
+    monkeypatch.setattr(digest, "_version", lambda library: "0.1" if library == "numpy" else "1")
     assert digest.code_digest("onlinefa.a") != before
+
+
+def test_the_version_of_torch_counts_for_who_imports_it(monkeypatch):
+    modules = ("onlinefa.estimators.online_em", "onlinefa.experiments.together")
+    before = [digest.code_digest(module) for module in modules]
+    monkeypatch.setattr(
+        digest, "_version", lambda library: "0.1" if library == "torch" else version(library)
+    )
+    after = [digest.code_digest(module) for module in modules]
+    assert [b == a for b, a in zip(before, after, strict=True)] == [True, False]
 
 
 def test_an_algorithm_depends_on_its_kernel_and_on_no_other():

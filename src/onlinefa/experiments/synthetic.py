@@ -14,7 +14,13 @@ import numpy as np
 
 from onlinefa import metrics
 from onlinefa.cell import Cell
-from onlinefa.experiments.tracking import Measurement, import_and_compile, new_estimator, track
+from onlinefa.experiments.tracking import (
+    Measurement,
+    Trial,
+    import_and_compile,
+    new_estimator,
+    track,
+)
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.models.factor_model import generate, generate_with_eigenvalues
 from onlinefa.randomness import Role, generator
@@ -36,16 +42,24 @@ _GENERATORS = {"algorithm_3": generate, "eigenvalues": generate_with_eigenvalues
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Fit one algorithm to one stream of observations and measure it at every T."""
+    import_and_compile(cell)
+    trial = trial_of(cell)
+    yield from track(new_estimator(cell, trial), trial)
+
+
+def trial_of(cell: Cell) -> Trial:
+    """A known model, a stream of its samples, and how far from the model an estimate is."""
     truth = in_units(model(cell, "model"), float(cell.axes.get("scale", 1)))
     held_out = truth.sample(HELD_OUT, random_of(cell, "held_out"))
-    import_and_compile(cell)
     chooses = cell.experiment == "components"
-    yield from track(
-        new_estimator(cell, truth.dimension, random_of(cell, "init"), random_of(cell, "sampling")),
+    return Trial(
+        truth.dimension,
         cell.parameters["T"],
         stream_of(cell, lambda _: truth),
         lambda _, estimate: _measure(truth, estimate, held_out) | _choice(chooses, truth, estimate),
         lambda _: (*METRICS, *CHOICE) if chooses else METRICS,
+        init=random_of(cell, "init"),
+        sampling=random_of(cell, "sampling"),
     )
 
 

@@ -45,22 +45,27 @@ class StreamDiverged(ArithmeticError):
     """What produces the observations has left the numbers that are of any use."""
 
 
-def track(
-    estimator: FactorEstimator,
-    steps: Sequence[int],
-    stream: Callable[[int], Iterable[Array]],
-    measure: Callable[[int, LowRankGaussian], Mapping[str, Value]],
-    metrics_at: Callable[[int], Sequence[str]],
-) -> Iterator[Measurement]:
-    """Learn from `stream(step)` up to every step, and measure what has been learned by then.
+@dataclass(frozen=True)
+class Trial:
+    """What a cell confronts its algorithm with."""
 
-    `metrics_at` names what `measure` gives at a step, so that a fit that diverges says so for
-    everything that it leaves out.
-    """
+    dimension: int
+    steps: Sequence[int]
+    stream: Callable[[int], Iterable[Array]]
+    """The observations up to a step that it has not given yet, block by block."""
+    measure: Callable[[int, LowRankGaussian], Mapping[str, Value]]
+    metrics_at: Callable[[int], Sequence[str]]
+    """What `measure` gives at a step, so that a fit that diverges says so for all it leaves out."""
+    init: np.random.Generator
+    sampling: np.random.Generator
+
+
+def track(estimator: FactorEstimator, trial: Trial) -> Iterator[Measurement]:
+    """Learn from the trial's observations, and measure at every step what has been learned."""
     learning = 0.0
-    for position, step in enumerate(steps):
+    for position, step in enumerate(trial.steps):
         try:
-            for rows in stream(step):
+            for rows in trial.stream(step):
                 start = perf_counter()
                 estimator.partial_fit(rows)
                 learning += perf_counter() - start
@@ -70,26 +75,34 @@ def track(
             seconds = learning + perf_counter() - start
         except (FitDiverged, StreamDiverged) as divergence:
             log.warning("%s", divergence)
-            for later in steps[position:]:
-                for metric in metrics_at(later):
-                    yield Measurement(later, metric, None, "diverged", str(divergence), learning)
+            yield from diverged(trial, position, str(divergence), learning)
             return
-        for metric, value in measure(step, estimate).items():
+        for metric, value in trial.measure(step, estimate).items():
             yield Measurement.of(step, metric, value, seconds)
-        log.info("%d of %d, %.1f s of fitting", step, steps[-1], seconds)
+        log.info("%d of %d, %.1f s of fitting", step, trial.steps[-1], seconds)
 
 
-def new_estimator(
-    cell: Cell, D: int, init: np.random.Generator, sampling: np.random.Generator
-) -> FactorEstimator:
+def diverged(trial: Trial, position: int, reason: str, seconds: float) -> Iterator[Measurement]:
+    """What there is to say of the steps from a position on."""
+    for step in trial.steps[position:]:
+        for metric in trial.metrics_at(step):
+            yield Measurement(step, metric, None, "diverged", reason, seconds)
+
+
+def initial_factors(trial: Trial, K: int) -> Array:
+    """Section 4.3, from the seed's own random numbers: the same for every algorithm."""
+    return orthonormal_factors(trial.init.standard_normal((trial.dimension, K)))
+
+
+def new_estimator(cell: Cell, trial: Trial) -> FactorEstimator:
     """The cell's algorithm, with the initial factors and the seed that all algorithms are given."""
     K = int(cell.axes["K"])
     return estimators.build(
         cell.estimator,
         cell.parameters["settings"],
         n_components=K,
-        init_factors=orthonormal_factors(init.standard_normal((D, K))),
-        random_state=int(sampling.integers(2**31)),
+        init_factors=initial_factors(trial, K),
+        random_state=int(trial.sampling.integers(2**31)),
     )
 
 

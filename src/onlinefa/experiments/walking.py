@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from onlinefa import metrics
+from onlinefa import estimators, metrics
 from onlinefa.cell import Cell
 from onlinefa.estimators.batch_ml import BatchML, maximum_likelihood
 from onlinefa.experiments.tracking import (
     Measurement,
     StreamDiverged,
+    Trial,
     import_and_compile,
     new_estimator,
     track,
@@ -52,10 +53,8 @@ def follow(cell: Cell, descent: Descent) -> Iterator[Measurement]:
     regression, parameters = descent.regression, cell.parameters
     walker = start(cell, descent)
     moments = RunningMoments(regression.D, full=True)
-    init = random(cell, "init", f"/K~{cell.axes['K']}")
-    estimator = new_estimator(cell, regression.D, init, random(cell, "sampling"))
     steps = _epochs(parameters["warm_up"], parameters["every"], parameters["epochs"])
-    if not estimator.online:
+    if not estimators.load(cell.estimator).online:
         steps = steps[-1::-_BATCH_EVERY][::-1]
 
     def stream(epoch: int) -> Iterator[Array]:
@@ -76,14 +75,17 @@ def follow(cell: Cell, descent: Descent) -> Iterator[Measurement]:
         return values
 
     final = [*METRICS, *LOSSES, FLOOR, *entries("", regression.posterior)]
-    import_and_compile(cell)
-    yield from track(
-        estimator,
+    trial = Trial(
+        regression.D,
         steps,
         stream,
         measure,
         lambda epoch: final if epoch == steps[-1] else METRICS,
+        init=random(cell, "init", f"/K~{cell.axes['K']}"),
+        sampling=random(cell, "sampling"),
     )
+    import_and_compile(cell)
+    yield from track(new_estimator(cell, trial), trial)
     for metric, value in entries("true_", regression.posterior).items():
         yield Measurement.of(steps[-1], metric, value, 0.0)
 
