@@ -138,13 +138,18 @@ def test_gradients_are_those_of_the_log_density(D, K, spread):
     beta = spread * random.normal(size=D)
     psi = np.exp(beta)
     Sigma, m = latent_posterior(F, psi, d)
-    compiled = np.full((K, D), np.nan), np.full(D, np.nan)
-    moment = Sigma + np.outer(m, m)
-    online_sga.gradients(d, np.ascontiguousarray(F.T), psi, moment, m, 0, D, *compiled)
     expected = autograd_gradients(d, F, beta)
     tolerance = {"rtol": 1e-8, "atol": 1e-8}
-    np.testing.assert_allclose((compiled[0] / psi).T, expected[0], **tolerance)
-    np.testing.assert_allclose(compiled[1], expected[1], **tolerance)
+    rate, scratch = 0.01, (np.full((K, D), np.nan), np.full((2, D), np.nan))
+    for preconditioned, unit in ((False, 1), (True, psi[:, None])):
+        new_F, new_beta, new_psi = F.T.copy(), beta.copy(), psi.copy()
+        assert online_sga.ascend(
+            d, Sigma + np.outer(m, m), m, rate, preconditioned, 0, D, *scratch, new_F, new_beta,
+            new_psi,
+        )  # fmt: skip
+        np.testing.assert_allclose((new_F.T - F) / rate, unit * expected[0], **tolerance)
+        np.testing.assert_allclose((new_beta - beta) / rate, expected[1], **tolerance)
+        np.testing.assert_allclose(new_psi, np.exp(new_beta), rtol=1e-14)
     arguments = F, psi, d, Sigma, m
     np.testing.assert_allclose(gradient_of_factors(*arguments), expected[0], **tolerance)
     np.testing.assert_allclose(gradient_of_beta(*arguments), expected[1], **tolerance)

@@ -15,7 +15,7 @@ from numba import njit
 # reason a division by zero gives infinity (error_model="numpy") instead of an exception.
 REORDERED_SUMS = {"reassoc", "contract"}
 
-TILE = 256  # columns; with K = 10, two arrays of K x TILE numbers fit into a cache of 48 KiB
+TILE = 512  # columns; with K = 10, three arrays of K x TILE numbers are 60 to 120 KiB
 
 
 @njit(cache=True, error_model="numpy")
@@ -79,23 +79,47 @@ def add_dots(x, matrix, number, first, last, out):
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def combine(weights, matrix, first, last, out):
-    """Columns first to last of weights' matrix; four rows at a time, to store less often."""
-    number = out.dtype.type
-    K = len(weights)
-    for d in range(len(out)):
-        out[d] = 0
-    for j in range(0, K - 3, 4):
-        v, w = number(weights[j]), number(weights[j + 1])
-        x, y = number(weights[j + 2]), number(weights[j + 3])
-        p, q = matrix[j, first:last], matrix[j + 1, first:last]
-        r, s = matrix[j + 2, first:last], matrix[j + 3, first:last]
-        for d in range(len(out)):
-            out[d] += (v * p[d] + w * q[d]) + (x * r[d] + y * s[d])
-    for j in range(K - K % 4, K):
-        v, p = number(weights[j]), matrix[j, first:last]
-        for d in range(len(out)):
-            out[d] += v * p[d]
+def combine(weights, matrix, first, last, out, start):
+    """Columns first to last of a K x K matrix of weights times a K x D matrix.
+
+    They go to as many columns of `out`, from `start` on; two rows of it at a time.
+    """
+    K, end = len(weights), start + last - first
+    if K == 1:
+        o, p, w = out[0, start:end], matrix[0, first:last], out.dtype.type(weights[0, 0])
+        for d in range(len(o)):
+            o[d] = w * p[d]
+    for i in range(0, K if K > 1 else 0, 2):
+        i = min(i, K - 2)  # the last but one twice, if their number is odd
+        combine_two(
+            weights[i], weights[i + 1], matrix, first, last, out[i, start:end],
+            out[i + 1, start:end],
+        )  # fmt: skip
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def combine_two(v, w, matrix, first, last, one, two):
+    """Two sums of rows, with weights v and w; five rows at a time, to load and store less often."""
+    K, number = len(v), one.dtype.type
+    for d in range(len(one)):
+        one[d] = 0
+    for d in range(len(two)):
+        two[d] = 0
+    for j in range(0, K - 4, 5):
+        p, q, r = matrix[j, first:last], matrix[j + 1, first:last], matrix[j + 2, first:last]
+        s, t = matrix[j + 3, first:last], matrix[j + 4, first:last]
+        v1, v2, v3 = number(v[j]), number(v[j + 1]), number(v[j + 2])
+        v4, v5 = number(v[j + 3]), number(v[j + 4])
+        w1, w2, w3 = number(w[j]), number(w[j + 1]), number(w[j + 2])
+        w4, w5 = number(w[j + 3]), number(w[j + 4])
+        for d in range(len(one)):
+            one[d] += (v1 * p[d] + v2 * q[d]) + (v3 * r[d] + v4 * s[d]) + v5 * t[d]
+            two[d] += (w1 * p[d] + w2 * q[d]) + (w3 * r[d] + w4 * s[d]) + w5 * t[d]
+    for j in range(K - K % 5, K):
+        p, v1, w1 = matrix[j, first:last], number(v[j]), number(w[j])
+        for d in range(len(one)):
+            one[d] += v1 * p[d]
+            two[d] += w1 * p[d]
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")

@@ -68,9 +68,9 @@ def maximise(A, inverse_H, d2, first, last, F, psi, smallest_noise):
     noise, squares = psi[first:last], d2[first:last]
     for d in range(len(noise)):
         noise[d] = squares[d]
+    combine(inverse_H, A, first, last, F, first)
     for i in range(F.shape[0]):
         f, a = F[i, first:last], A[i, first:last]
-        combine(inverse_H[i], A, first, last, f)
         for d in range(len(noise)):
             noise[d] -= f[d] * a[d]
     for d in range(len(noise)):

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from onlinefa.kernels.exponential import exponentials
 from onlinefa.kernels.latent import REORDERED_SUMS, TILE, combine, expect, infer, reset
 
 
@@ -16,7 +17,7 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
     K, D = F.shape
     deviation = np.empty(D, F.dtype)
     scratch = np.empty((2, TILE), F.dtype)
-    F_gradient, beta_gradient = np.empty((K, TILE), F.dtype), np.empty(TILE, F.dtype)
+    FM = np.empty((K, TILE), F.dtype)
     Sigma, projection, m, moment = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
     for n in range(-1, rows.shape[0]):
         t = count + n + 1
@@ -29,13 +30,11 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
         reset(Sigma, projection)
         for first in range(0, D, TILE):
             last = min(first + TILE, D)
-            if n >= 0 and t > warm_up:
-                gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradient)
-                if not ascend(
-                    F_gradient, beta_gradient, learning_rate, preconditioned, first, last, scratch,
-                    F, beta, psi,
-                ):  # fmt: skip
-                    return n
+            if n >= 0 and t > warm_up and not ascend(
+                deviation, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F,
+                beta, psi,
+            ):  # fmt: skip
+                return n
             if n + 1 < rows.shape[0]:
                 expect(
                     rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
@@ -45,37 +44,33 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def gradients(deviation, F, psi, moment, m, first, last, F_gradient, beta_gradient):
-    """A tile of (4.24), times psi, and of (4.26). Both need F (Sigma + m m')."""
-    d_, noise, b = deviation[first:last], psi[first:last], beta_gradient[: last - first]
-    for d in range(len(b)):
-        b[d] = d_[d] * d_[d]
-    for i in range(F.shape[0]):
-        f, g, m_i = F[i, first:last], F_gradient[i, : last - first], d_.dtype.type(m[i])
-        combine(moment[i], F, first, last, g)
-        for d in range(len(b)):
-            b[d] += f[d] * (g[d] - 2 * d_[d] * m_i)
-            g[d] = d_[d] * m_i - g[d]
-    for d in range(len(b)):
-        b[d] = (b[d] / noise[d] - 1) / 2
-
-
-@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def ascend(
-    F_gradient, beta_gradient, learning_rate, preconditioned, first, last, scratch, F, beta, psi
+    deviation, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, beta, psi
 ):
-    """A step along a tile's gradients. False if psi is zero or no longer finite after it."""
-    noise, logs, b = psi[first:last], beta[first:last], beta_gradient[: last - first]
-    rates, rate = scratch[0, : last - first], noise.dtype.type(learning_rate)
-    for d in range(len(rates)):
+    """A step along a tile's gradients (4.24) and (4.26). False if psi is zero or not finite then.
+
+    Both need F M with M = Sigma + m m': the gradient of F is (d m' - F M) / psi, that of beta is
+    (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
+    """
+    d_, noise, logs = deviation[first:last], psi[first:last], beta[first:last]
+    squares, rates = scratch[0, : last - first], scratch[1, : last - first]
+    number = d_.dtype.type
+    rate, half, one = number(learning_rate), number(learning_rate / 2), number(1)
+    combine(moment, F, first, last, FM, 0)
+    for d in range(len(squares)):
+        squares[d] = d_[d] * d_[d]
         rates[d] = rate if preconditioned else rate / noise[d]
     for i in range(F.shape[0]):
-        f, g = F[i, first:last], F_gradient[i, : last - first]
-        for d in range(len(f)):
-            f[d] += rates[d] * g[d]
-    smallest, largest = np.inf, 0.0
+        f, fm, m_i = F[i, first:last], FM[i, : last - first], number(m[i])
+        for d in range(len(squares)):
+            dm = d_[d] * m_i
+            gradient = dm - fm[d]
+            squares[d] -= f[d] * (gradient + dm)
+            f[d] += rates[d] * gradient
+    for d in range(len(squares)):
+        logs[d] += half * (squares[d] / noise[d] - one)
+    exponentials(logs, noise)
+    usable = 0
     for d in range(len(noise)):
-        logs[d] += rate * b[d]
-        noise[d] = np.exp(logs[d])
-        smallest, largest = min(smallest, noise[d]), max(largest, noise[d])
-    return smallest > 0 and largest < np.inf
+        usable += (noise[d] > 0) & (noise[d] < np.inf)
+    return usable == len(noise)
