@@ -173,7 +173,7 @@ class RecursiveEM(Batched):
     def _absorb(self, block: Tensor) -> None:
         b, old = block.shape[1], self.rows
         total = old + b
-        deviations = block - block[:, :1]  # as in `moments.centred`
+        deviations = block - block[:, :1]  # as in `moments.mean_of`
         offset = deviations.mean(dim=1)
         shift = block[:, 0] + offset - self.mean
         rows = [deviations - offset[:, None], math.sqrt(old * b / total) * shift[:, None]]

@@ -21,8 +21,8 @@ class RunningMoments:
         self._scatter = np.zeros((D, D) if full else D)
 
     def absorb(self, X: Array) -> None:
-        deviations = np.empty_like(X)
-        mean = centred(X, out=deviations)
+        mean = mean_of(X)
+        deviations = X - mean
         shift = mean - self.mean
         total = self.count + len(X)
         self._scatter += self._square(deviations)
@@ -39,13 +39,12 @@ class RunningMoments:
         return self._scatter / self.count
 
 
-def centred(rows: Array, out: Array) -> Array:
-    """The mean of rows; their deviations from it go to `out`.
+def mean_of(rows: Array) -> Array:
+    """The mean of rows.
 
     The first row is taken off before: the mean of equal numbers may be off by a rounding error, and
     columns that never vary would then seem to do so, and all together.
     """
-    np.subtract(rows, rows[0], out=out)
-    offset = out.mean(axis=0)
-    out -= offset
-    return rows[0] + offset
+    first = rows[0]
+    mean: Array = first + np.mean(rows - first, axis=0)
+    return mean

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.moments import centred
+from onlinefa.moments import mean_of
 
 # With few rows the likelihood is often largest where some column has no noise at all and a factor
 # to itself (a Heywood case). Further rows would hardly move EM away from there, so that noise stays
@@ -90,6 +91,53 @@ class Blocks:
         return learner.estimate()
 
 
+class _Deviations:
+    """Rows whose squares are what a block adds to the covariance around the mean of all rows.
+
+    They are made tile by tile, whenever they are needed: all of them at once would take as much
+    memory as the block, which for many columns is more than everything else takes together.
+    """
+
+    def __init__(self, block: Array, mean: Array, old: float) -> None:
+        total = old + len(block)
+        self.block = block
+        self.centre = np.concatenate([mean_of(block[:, tile]) for tile in _tiles(len(mean))])
+        self.shift = self.centre - mean
+        self._last = math.sqrt(old * len(block) / total) * self.shift
+        self._scale = block.dtype.type(1 / math.sqrt(total))
+        self._buffer = np.empty((len(block) + 1) * min(_TILE, block.shape[1]), block.dtype)
+        self._in_buffer: slice | None = None
+
+    def __len__(self) -> int:
+        return len(self.block) + 1
+
+    def __getitem__(self, tile: slice) -> Array:
+        """The columns of a tile, until another one is asked for."""
+        columns = len(self._last[tile])
+        rows = self._buffer[: len(self) * columns].reshape(len(self), columns)
+        if tile != self._in_buffer:
+            np.subtract(self.block[:, tile], self.centre[tile], out=rows[:-1])
+            rows[-1] = self._last[tile]
+            rows *= self._scale
+            self._in_buffer = tile
+        return rows
+
+    def squares(self) -> Array:
+        """The sum of squares of each column."""
+        return np.concatenate(
+            [np.einsum("nd,nd->d", self[tile], self[tile]) for tile in _tiles(len(self.shift))]
+        )
+
+
+def _tiles(D: int) -> Iterator[slice]:
+    return (slice(start, start + _TILE) for start in range(0, D, _TILE))
+
+
+def _squares(F: Array) -> Array:
+    """The sum of squares of each row, without a copy of F."""
+    return np.einsum("dk,dk->d", F, F)
+
+
 class RecursiveModel:
     """A factor analysis model of the rows absorbed so far.
 
@@ -121,26 +169,22 @@ class RecursiveModel:
         b = len(block)
         old = min(self.rows, max(self.window - b, 0))
         total = old + b
-        # Rows whose squares are what the block adds to the scatter around the mean of all rows.
-        Y = np.empty((b + 1, len(self.mean)), self.mean.dtype)
-        shift = centred(block, out=Y[:b]) - self.mean
-        Y[b] = math.sqrt(old * b / total) * shift
-        Y /= math.sqrt(total)
-        self.mean = self.mean + shift * (b / total)
-        new = np.einsum("nd,nd->d", Y, Y)
+        Y = _Deviations(block, self.mean, old)
+        self.mean = self.mean + Y.shift * (b / total)
+        new = Y.squares()
         self.variances = new + (old / total) * self.variances
         if self.rows == 0:
             # Half of each variance is noise, the other half is for the factors.
             self.F = self.F * np.sqrt(self.variances / 2)[:, None]
             self.psi = self.variances / 2
-        diagonal = new + (old / total) * (np.sum(self.F**2, axis=1) + self.psi)
+        diagonal = new + (old / total) * (_squares(self.F) + self.psi)
         smallest = np.where(self.variances > 0, smallest_share(total) * diagonal, 1)
         steps = inner_steps_of(self.inner_steps, b / total)
         self._maximise(steps, Y, old / total, diagonal, smallest)
         self.rows = total
 
     def _maximise(
-        self, steps: int, Y: Array, share: float, diagonal: Array, smallest: Array
+        self, steps: int, Y: _Deviations, share: float, diagonal: Array, smallest: Array
     ) -> None:
         """Steps of EM towards the covariance S = Y'Y + share (F0 F0' + psi0), whose diagonal it is.
 
@@ -149,27 +193,26 @@ class RecursiveModel:
         expansion: Liu, Rubin and Wu, 1998), and variances are those of S after each.
         """
         F0, psi0, F, psi = self.F, self.psi, self.F.copy(), np.maximum(self.psi, smallest)
-        tiles = [slice(start, start + _TILE) for start in range(0, len(F), _TILE)]
         for _ in range(steps):
-            M, second, YW, F0W = self._expect(Y, share, F, psi, tiles)
+            M, second, YW, F0W = self._expect(Y, share, F, psi)
             R = M @ np.linalg.inv(np.linalg.cholesky(second)).T
-            for tile in tiles:
+            for tile in _tiles(len(F)):
                 W = F[tile] / psi[tile, None]
-                SW = Y[:, tile].T @ YW + share * (F0[tile] @ F0W + psi0[tile, None] * W)
+                SW = Y[tile].T @ YW + share * (F0[tile] @ F0W + psi0[tile, None] * W)
                 F[tile] = SW @ R
-                psi[tile] = diagonal[tile] - np.sum(F[tile] ** 2, axis=1)
+                psi[tile] = diagonal[tile] - _squares(F[tile])
             np.maximum(psi, smallest, out=psi)
         self.F, self.psi = F, np.where(self.variances > 0, psi, 0)
 
     def _expect(
-        self, Y: Array, share: float, F: Array, psi: Array, tiles: list[slice]
+        self, Y: _Deviations, share: float, F: Array, psi: Array
     ) -> tuple[Array, Array, Array, Array]:
         """The covariance M of z given an observation; E[z z']; and Y W and F0'W for W = F / psi."""
         F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1], dtype=F.dtype)
         YW, FW, F0W, noise = np.zeros((len(Y), len(eye)), F.dtype), 0 * eye, 0 * eye, 0 * eye
-        for tile in tiles:
+        for tile in _tiles(len(F)):
             W = F[tile] / psi[tile, None]
-            YW += Y[:, tile] @ W
+            YW += Y[tile] @ W
             FW += F[tile].T @ W
             F0W += F0[tile].T @ W
             noise += W.T @ (psi0[tile, None] * W)
