@@ -48,4 +48,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 1 or sys.argv[1] != "child":
         main()
     else:  # a measurement that needs a process of its own
-        large.child(*sys.argv[2:])
+        {"large": large, "batch": batch}[sys.argv[2]].child(*sys.argv[3:])

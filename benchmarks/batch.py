@@ -2,46 +2,86 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.decomposition import FactorAnalysis
-from threadpoolctl import threadpool_limits
 
+from benchmarks.clock import in_child, peak_bytes
 from onlinefa import BatchML
+from onlinefa.gaussian import LowRankGaussian
 from onlinefa.models.factor_model import generate
 
 K = 10
+BLOCK = 1000
 SIZES = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
+OURS, THEIRS = "onlinefa, one pass", "scikit-learn, lapack"
 
 
 def measure(full: bool) -> list[dict[str, Any]]:
     D, sizes = (1000, SIZES) if full else (200, SIZES[:7])
-    rows = generate(D, K, (1, 10), np.random.default_rng(0)).sample(sizes[-1], 1)
-    found: list[dict[str, Any]] = []
-    with threadpool_limits(1):
-        model, seen, spent = BatchML(K), 0, 0.0
-        for T in sizes:
-            start = perf_counter()
-            model.partial_fit(rows[seen:T]).gaussian()
-            spent, seen = spent + perf_counter() - start, T
-            found.append(_row("onlinefa, one pass", D, T, spent, model.score(rows[:T])))
-        spent = 0.0
-        for T in sizes:
-            start = perf_counter()
-            fit = FactorAnalysis(K, svd_method="lapack").fit(rows[:T])
-            spent += perf_counter() - start
-            found.append(_row("scikit-learn, lapack", D, T, spent, fit.score(rows[:T])))
-    ours, theirs = found[len(sizes) - 1], found[-1]
-    print(f"all {len(sizes)} sizes: {ours['seconds']:.1f} s against {theirs['seconds']:.1f} s, "
-          f"{theirs['seconds'] / ours['seconds']:.1f} times as fast")  # fmt: skip
-    better = [a["likelihood"] - b["likelihood"] for a, b in
-              zip(found[: len(sizes)], found[len(sizes) :], strict=True)]  # fmt: skip
+    ours = in_child("batch", OURS, str(D), str(sizes[-1]))
+    theirs = in_child("batch", THEIRS, str(D), str(SIZES[6]))  # hours for the largest ones
+    for row in (*ours, *theirs):
+        print(f"{row['who']}, T = {row['T']}: {row['seconds']:.1f} s so far, log-likelihood "
+              f"{row['likelihood']:.4f}, {row['megabytes']:.0f} MB", flush=True)  # fmt: skip
+    ratio = theirs[-1]["seconds"] / ours[-1]["seconds"]
+    print(f"all up to T = {ours[-1]['T']} against all up to T = {theirs[-1]['T']}: {ratio:.1f} "
+          "times as fast")  # fmt: skip
+    better = [a["likelihood"] - b["likelihood"] for a, b in zip(ours, theirs, strict=False)]
     print(f"log-likelihood a row: higher by {min(better):.2g} to {max(better):.2g}")
-    return found
+    return ours + theirs
 
 
-def _row(who: str, D: int, T: int, seconds: float, likelihood: float) -> dict[str, Any]:
-    print(f"{who}, T = {T}: {seconds:.1f} s so far, log-likelihood {likelihood:.4f}", flush=True)
-    return {"who": who, "D": D, "T": T, "seconds": seconds, "likelihood": likelihood}
+def child(who: str, dimension: str, largest: str) -> None:
+    """All sizes up to the largest, one after the other; a line of JSON for each."""
+    D, sizes = int(dimension), [T for T in SIZES if int(largest) >= T]
+    truth = generate(D, K, (1, 10), np.random.default_rng(0))
+    fit = _one_pass() if who == OURS else _from_all_rows
+    list(_blocks(truth, 10))
+    BatchML(1).fit(np.random.default_rng(0).normal(size=(50, 4))).gaussian()  # imports
+    before, spent = peak_bytes(), 0.0
+    for T in sizes:
+        seconds, gaussian = fit(truth, T)
+        spent += seconds
+        megabytes = (peak_bytes() - before) / 1e6
+        likelihood = sum(float(np.sum(gaussian.log_prob(rows))) for rows in _blocks(truth, T)) / T
+        row = {"who": who, "D": D, "T": T, "seconds": spent, "likelihood": likelihood}
+        print(json.dumps(row | {"megabytes": megabytes}), flush=True)
+
+
+def _blocks(truth: LowRankGaussian, T: int) -> Iterator[np.ndarray]:
+    """The first T of always the same rows."""
+    random = np.random.default_rng(1)
+    for start in range(0, T, BLOCK):
+        yield truth.sample(BLOCK, random)[: T - start]
+
+
+def _one_pass() -> Callable[[LowRankGaussian, int], tuple[float, LowRankGaussian]]:
+    model, seen = BatchML(K), 0
+
+    def fit(truth: LowRankGaussian, T: int) -> tuple[float, LowRankGaussian]:
+        nonlocal seen
+        seconds = 0.0
+        for number, rows in enumerate(_blocks(truth, T)):
+            new = rows[max(seen - number * BLOCK, 0) :]
+            if len(new):
+                start = perf_counter()
+                model.partial_fit(new)
+                seconds += perf_counter() - start
+        seen, start = T, perf_counter()
+        gaussian = model.gaussian()
+        return seconds + perf_counter() - start, gaussian
+
+    return fit
+
+
+def _from_all_rows(truth: LowRankGaussian, T: int) -> tuple[float, LowRankGaussian]:
+    rows = np.concatenate(list(_blocks(truth, T)))
+    start = perf_counter()
+    model = FactorAnalysis(K, svd_method="lapack").fit(rows)
+    seconds = perf_counter() - start
+    return seconds, LowRankGaussian(model.mean_, model.components_.T, model.noise_variance_)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -29,3 +33,10 @@ def copy_bandwidth(size: int) -> float:
 def peak_bytes() -> int:
     """The largest memory that this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def in_child(section: str, *arguments: str) -> list[dict[str, Any]]:
+    """What a section's `child` prints in a process of its own, because memory is a process's."""
+    command = [sys.executable, "-m", "benchmarks", "child", section, *arguments]
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in answer.stdout.splitlines()]

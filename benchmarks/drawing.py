@@ -1,54 +1,62 @@
-"""The benchmark's figure: time an update against D, and time against T."""
+"""The benchmark's figure: time an update against D, time against T, memory against T."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.presentation import look
+
+NAMES = {"online EM": "online_em", "online SGA": "online_sga", "recursive EM": "recursive_em"}
 
 
 def draw(rows: pd.DataFrame, path: Path) -> None:
-    columns = ["algorithm", "who", "D", "T", "seconds", "of_copy", "section"]
+    """What has been measured of it: a panel without any rows stays empty."""
+    columns = ["algorithm", "who", "D", "T", "seconds", "megabytes", "of_copy", "section"]
     rows = rows.reindex(columns=columns)  # a run of some sections lacks the others' columns
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    batch = rows[rows["section"] == "batch"]
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     _draw_updates(axes[0], rows)
-    _draw_batch(axes[1], rows[rows["section"] == "batch"])
+    _draw_batch(axes[1], batch, "seconds", "seconds for all sizes up to T")
+    _draw_batch(axes[2], batch, "megabytes", "peak memory, MB")
     for axis in axes:
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.legend(fontsize="small")
+        if axis.lines:
+            axis.legend(fontsize="small")
     figure.savefig(path, dpi=120)
 
 
 def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
-    large = rows[rows["section"] == "large"]
-    colours = {"online EM": "#E69F00", "online SGA": "#009E73", "recursive EM": "#D55E00"}
-    for algorithm, colour in colours.items():
-        line = large[large["algorithm"] == algorithm].sort_values("D")
-        axis.plot(line["D"], line["seconds"] * 1e6, "o-", color=colour, label=algorithm)
-    known = large[large["of_copy"].notna() & (large["algorithm"] == "online EM")].sort_values("D")
-    axis.plot(
-        known["D"], known["seconds"] * known["of_copy"] * 1e6, "k:",
-        label="online EM's bytes at a copy's speed",
-    )  # fmt: skip
-    small = rows[rows["section"] == "updates"]
+    large, small = (rows[rows["section"] == section] for section in ("large", "updates"))
+    for algorithm, line in large.groupby("algorithm"):
+        its = look(NAMES[str(algorithm)])
+        axis.plot(
+            line["D"], line["seconds"] * 1e6, marker=its.marker, color=its.colour, label=algorithm
+        )
+    known = large[large["algorithm"] == "online EM"]
+    if not known.empty:
+        axis.plot(
+            known["D"], known["seconds"] * known["of_copy"] * 1e6, "k:",
+            label="online EM's bytes at a copy's speed",
+        )  # fmt: skip
     for who, marker in {"literal NumPy": "x", "eager PyTorch": "+"}.items():
         line = small[(small["who"] == who) & (small["algorithm"] == "online EM")]
-        axis.plot(line["D"], line["seconds"] * 1e6, marker, color="#E69F00", label=f"EM, {who}")
+        if not line.empty:
+            axis.plot(line["D"], line["seconds"] * 1e6, f"k{marker}", label=f"online EM, {who}")
     axis.set_xlabel("D (K = 10)")
     axis.set_ylabel("microseconds an observation")
-    axis.set_title("float32; crosses: float64")
+    axis.set_title("one observation, one core")
 
 
-def _draw_batch(axis: Axes, rows: pd.DataFrame) -> None:
+def _draw_batch(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     for (who, line), colour in zip(rows.groupby("who"), ("#000000", "#0072B2"), strict=False):
-        axis.plot(line["T"], line["seconds"], "o-", color=colour, label=who)
+        axis.plot(line["T"], line[column], "o-", color=colour, label=who)
     if not rows.empty:
-        axis.set_title(f"maximum likelihood at every T, D = {int(np.max(rows['D']))}, K = 10")
+        axis.set_title(f"maximum likelihood, D = {int(rows['D'].max())}, K = 10")
     axis.set_xlabel("number of samples T")
-    axis.set_ylabel("seconds for all sizes up to T")
+    axis.set_ylabel(label)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 
-from benchmarks.clock import best_of, copy_bandwidth, peak_bytes
+from benchmarks.clock import best_of, copy_bandwidth, in_child, peak_bytes
 from onlinefa import OnlineEM, OnlineSGA, RecursiveEM
 
 K = 10
@@ -23,10 +21,7 @@ def measure(full: bool) -> list[dict[str, Any]]:
     found = []
     for D in (10**3, 10**4, 10**5, 10**6, *([10**7] if full else [])):
         for algorithm in ("online EM", "online SGA", "recursive EM"):
-            # Memory is a process's, and so each has one of its own.
-            command = [sys.executable, "-m", "benchmarks", "child", algorithm, str(D)]
-            answer = subprocess.run(command, check=True, capture_output=True, text=True)
-            row = json.loads(answer.stdout)
+            [row] = in_child("large", algorithm, str(D))
             found.append(row)
             of_copy = f", {row['of_copy']:.2f} of a copy's speed" if row["of_copy"] else ""
             print(f"D = {D:>8}, {algorithm}: {row['seconds'] * 1e6:.0f} us an observation, "

@@ -83,6 +83,10 @@ class Bundle:
             for seed in self.seeds
         ]
 
+    def first_cell(self) -> Cell:
+        """All others have the same algorithm and device."""
+        return Cell(self.experiment, self.groups[0].axes, self.seeds[0], self.groups[0].parameters)
+
     def to_json(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -58,11 +59,14 @@ def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) 
 
 def code_of(bundle: Bundle) -> str:
     """Digest of the source that a bundle's experiment and algorithm import."""
-    cell = bundle.cells()[0]
-    modules = [module_of(bundle.experiment), f"onlinefa.estimators.{cell.estimator}"]
-    if cell.device != "cpu":
-        modules.append("onlinefa.experiments.together")
-    return code_digest(*modules)
+    cell = bundle.first_cell()
+    return _code(bundle.experiment, cell.estimator, cell.device != "cpu")
+
+
+@cache  # of ten thousand jobs, all but a few have been asked for already
+def _code(experiment: str, estimator: str, on_gpu: bool) -> str:
+    modules = [module_of(experiment), f"onlinefa.estimators.{estimator}"]
+    return code_digest(*modules, *(["onlinefa.experiments.together"] if on_gpu else []))
 
 
 def datasets_of(bundle: Bundle) -> list[str]:
