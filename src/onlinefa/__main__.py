@@ -83,11 +83,10 @@ def _fit(options: argparse.Namespace) -> int:
     from onlinefa.cell import Bundle
     from onlinefa.devices import NoDevice
     from onlinefa.fitting import CellsFailed, fit_bundle
-    from onlinefa.grid import code_of
     from onlinefa.results import Store
 
     bundle = Bundle.from_json(options.bundle)
-    if code_of(bundle) != options.code:
+    if bundle.code != options.code:
         print(
             "the source or the libraries are not those that this job was planned with: "
             "run snakemake again, in one environment",
@@ -95,7 +94,7 @@ def _fit(options: argparse.Namespace) -> int:
         )
         return 1
     try:
-        fit_bundle(bundle, options.code, Store(options.store), options.tables, options.output)
+        fit_bundle(bundle, Store(options.store), options.tables, options.output)
     except (CellsFailed, NoDevice) as failure:
         print(failure, file=sys.stderr)
         return 1

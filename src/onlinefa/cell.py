@@ -10,7 +10,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
+
+from onlinefa.digest import code_digest
+from onlinefa.experiments import module_of
 
 Axis = str | int | float
 
@@ -44,10 +48,21 @@ class Cell:
         axes = ", ".join(f"{axis} {value}" for axis, value in self.axes.items())
         return f"{axes}, seed {self.seed}"
 
-    def digest(self, code: str) -> str:
+    @property
+    def code(self) -> str:
+        """Digest of the source that its experiment and its algorithm import."""
+        return _code(self.experiment, self.estimator, self.device != "cpu")
+
+    def digest(self) -> str:
         """A name for the result: the same whenever it would come out the same."""
-        identity = [self.experiment, dict(self.axes), self.seed, dict(self.parameters), code]
+        identity = [self.experiment, dict(self.axes), self.seed, dict(self.parameters), self.code]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@cache  # of ten thousand cells, all but a few have been asked for already
+def _code(experiment: str, estimator: str, on_gpu: bool) -> str:
+    modules = [module_of(experiment), f"onlinefa.estimators.{estimator}"]
+    return code_digest(*modules, *(["onlinefa.experiments.together"] if on_gpu else []))
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The cells of one job: some groups of one algorithm, for some seeds."""
+    """The cells of one job: some groups, for some seeds."""
 
     experiment: str
     axes: Mapping[str, Axis]
@@ -83,9 +98,11 @@ class Bundle:
             for seed in self.seeds
         ]
 
-    def first_cell(self) -> Cell:
-        """All others have the same algorithm and device."""
-        return Cell(self.experiment, self.groups[0].axes, self.seeds[0], self.groups[0].parameters)
+    @property
+    def code(self) -> str:
+        """Digest of the source that its cells import."""
+        one_of_each = Bundle(self.experiment, self.axes, self.groups, self.seeds[:1]).cells()
+        return "-".join(sorted({cell.code for cell in one_of_each}))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))

@@ -22,12 +22,12 @@ class CellsFailed(RuntimeError):
     """Some cells of a bundle failed. The others are in the store and will not be fitted again."""
 
 
-def fit_bundle(bundle: Bundle, code: str, store: results.Store, tables: Path, output: Path) -> None:
+def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path) -> None:
     """Fit the cells that are not in the store yet, then write all rows of the bundle.
 
     `tables` is the folder of datasets that were fetched before.
     """
-    cells = {cell.digest(code): cell for cell in bundle.cells()}
+    cells = {cell.digest(): cell for cell in bundle.cells()}
     found = {digest: store.get(digest) for digest in cells}
     missing = [cell for digest, cell in cells.items() if found[digest] is None]
     log.info(
@@ -37,7 +37,7 @@ def fit_bundle(bundle: Bundle, code: str, store: results.Store, tables: Path, ou
     device = devices.resolve(missing[0].device) if missing else ""
     for together in _fitted_together(missing, device):
         try:
-            fitted = _fit(together, code, tables, device)
+            fitted = _fit(together, tables, device)
         except Exception:
             failed += list(map(str, together))
             log.exception("%s failed", "; ".join(map(str, together)))
@@ -59,7 +59,7 @@ def _fitted_together(cells: list[Cell], device: str) -> Iterator[list[Cell]]:
             yield list(seeds)
 
 
-def _fit(cells: list[Cell], code: str, tables: Path, device: str) -> dict[str, pa.Table]:
+def _fit(cells: list[Cell], tables: Path, device: str) -> dict[str, pa.Table]:
     """The rows of each cell, by digest."""
     names = "; ".join(map(str, cells))
     log.info("%s: fitting", names)
@@ -78,7 +78,7 @@ def _fit(cells: list[Cell], code: str, tables: Path, device: str) -> dict[str, p
             measurements = run_together(cells, device)
     fitted = {}
     for cell, rows in zip(cells, measurements, strict=True):
-        digest = cell.digest(code)
+        digest = cell.digest()
         fitted[digest] = results.table_of(cell, digest, rows, provenance)
     log.info("%s: done in %.1f s", names, perf_counter() - start)
     return fitted

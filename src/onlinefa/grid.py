@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import product
 from typing import Any
 
 from onlinefa import data
 from onlinefa.cell import Axis, Bundle, Group
 from onlinefa.config import Change, Config, Linear, Plane, Scale, Synthetic, Walking
-from onlinefa.digest import code_digest
 from onlinefa.estimators import default_settings
-from onlinefa.experiments import module_of
 
 Axes = dict[str, Axis]
 Groups = Iterator[tuple[Axes, dict[str, Any]]]
@@ -20,7 +17,7 @@ Groups = Iterator[tuple[Axes, dict[str, Any]]]
 
 # What the path of a job names. The other axes are inside of it: a cell of theirs takes a second or
 # two, and so does the start of a process.
-_OUTER = {"linear": ["algorithm"], "plane": ["algorithm"]}
+_OUTER: dict[str, list[str]] = {"linear": ["algorithm"], "plane": []}
 _OUTER_OF_SYNTHETIC = ["algorithm", "D", "K"]
 
 
@@ -55,18 +52,6 @@ def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) 
     for values, inside in jobs.items():
         for chunk in _chunks(seeds, config.seeds_per_job):
             yield Bundle(experiment, dict(zip(outer, values, strict=True)), tuple(inside), chunk)
-
-
-def code_of(bundle: Bundle) -> str:
-    """Digest of the source that a bundle's experiment and algorithm import."""
-    cell = bundle.first_cell()
-    return _code(bundle.experiment, cell.estimator, cell.device != "cpu")
-
-
-@cache  # of ten thousand jobs, all but a few have been asked for already
-def _code(experiment: str, estimator: str, on_gpu: bool) -> str:
-    modules = [module_of(experiment), f"onlinefa.estimators.{estimator}"]
-    return code_digest(*modules, *(["onlinefa.experiments.together"] if on_gpu else []))
 
 
 def datasets_of(bundle: Bundle) -> list[str]:

@@ -86,11 +86,11 @@ def bundle_path(bundle: Bundle, folder: Path) -> Path:
     return folder / f"{bundle.name}.parquet"
 
 
-def read_bundle(bundle: Bundle, code: str, folder: Path, columns: list[str]) -> pa.Table:
+def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
     """Columns of a bundle's rows, which must be those of its cells as they are defined now."""
     path = bundle_path(bundle, folder)
     table = _read_one(path, [*columns, "digest"])
-    expected = {cell.digest(code) for cell in bundle.cells()}
+    expected = {cell.digest() for cell in bundle.cells()}
     if set(table["digest"].unique().to_pylist()) != expected:
         raise ResultError(f"{path}: holds rows of other cells than it should; delete it")
     return table.select(columns)

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from onlinefa import results
 from onlinefa.cell import Bundle
-from onlinefa.grid import code_of
 from onlinefa.presentation import METRICS
 from onlinefa.stats import behind_best
 
@@ -61,7 +60,7 @@ def _behind(rows: pd.DataFrame) -> pd.DataFrame:
 def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None:
     """Summarise what the bundles' jobs have left in a folder."""
     columns = [*results.KEYS, "step", "metric", "value", "status", "seconds"]
-    tables = [results.read_bundle(bundle, code_of(bundle), folder, columns) for bundle in bundles]
+    tables = [results.read_bundle(bundle, folder, columns) for bundle in bundles]
     summary = summarise(pa.concat_tables(tables).to_pandas())
     results.write(pa.Table.from_pandas(summary, preserve_index=False), output)
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from onlinefa import experiments, results
+from onlinefa import cell, experiments, results
 from onlinefa.cell import Bundle, Group
 from onlinefa.experiments.tracking import Measurement
 from onlinefa.files import atomic
@@ -38,11 +38,11 @@ def fitted(monkeypatch):
     class Experiment:
         broken = False
 
-        def run(self, cell, tables):
-            if self.broken and cell.seed == 1:
+        def run(self, one, tables):
+            if self.broken and one.seed == 1:
                 raise RuntimeError("boom")
-            seeds.append(cell.seed)
-            yield Measurement(5, "relative_frobenius", 0.5 + cell.seed, "ok", "", 0.1)
+            seeds.append(one.seed)
+            yield Measurement(5, "relative_frobenius", 0.5 + one.seed, "ok", "", 0.1)
 
     experiment = Experiment()
     experiment.seeds = seeds
@@ -50,9 +50,9 @@ def fitted(monkeypatch):
     return experiment
 
 
-def fit(bundle, tmp_path, code="code"):
+def fit(bundle, tmp_path):
     output = results.bundle_path(bundle, tmp_path / "cells")
-    fit_bundle(bundle, code, Store(tmp_path / "store"), tmp_path, output)
+    fit_bundle(bundle, Store(tmp_path / "store"), tmp_path, output)
     return output
 
 
@@ -86,9 +86,10 @@ def test_going_back_to_an_earlier_setting_is_free(fitted, tmp_path):
     assert fitted.seeds == [0, 1, 2] * 2
 
 
-def test_other_code_is_another_result(fitted, tmp_path):
-    fit(BUNDLE, tmp_path, code="code")
-    fit(BUNDLE, tmp_path, code="other code")
+def test_other_code_is_another_result(fitted, tmp_path, monkeypatch):
+    fit(BUNDLE, tmp_path)
+    monkeypatch.setattr(cell, "_code", lambda *_: "other code")
+    fit(BUNDLE, tmp_path)
     assert len(fitted.seeds) == 6
 
 
@@ -104,7 +105,7 @@ def test_a_failing_cell_costs_no_other_its_result(fitted, tmp_path):
 
 def test_a_damaged_entry_of_the_store_is_fitted_again(fitted, tmp_path):
     fit(BUNDLE, tmp_path)
-    path = Store(tmp_path / "store").path(BUNDLE.cells()[1].digest("code"))
+    path = Store(tmp_path / "store").path(BUNDLE.cells()[1].digest())
     path.write_bytes(path.read_bytes()[:100])
     fit(BUNDLE, tmp_path)
     assert fitted.seeds == [0, 1, 2, 1]
@@ -117,15 +118,16 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_of_other_cells_are_refused(fitted, tmp_path):
+def test_rows_of_other_cells_are_refused(fitted, tmp_path, monkeypatch):
     path = fit(BUNDLE, tmp_path)
     columns = ["seed", "value"]
-    assert results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns).num_rows == 3
-    with pytest.raises(ResultError, match="rows of other cells"):
-        results.read_bundle(BUNDLE, "other code", tmp_path / "cells", columns)
+    assert results.read_bundle(BUNDLE, tmp_path / "cells", columns).num_rows == 3
+    with monkeypatch.context() as patch, pytest.raises(ResultError, match="rows of other cells"):
+        patch.setattr(cell, "_code", lambda *_: "other code")
+        results.read_bundle(BUNDLE, tmp_path / "cells", columns)
     path.write_text("no Parquet")
     with pytest.raises(ResultError, match=str(path)):
-        results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns)
+        results.read_bundle(BUNDLE, tmp_path / "cells", columns)
     pq.write_table(pa.table({"seed": [1]}), path)
     with pytest.raises(ResultError, match="schema version none"):
-        results.read_bundle(BUNDLE, "code", tmp_path / "cells", columns)
+        results.read_bundle(BUNDLE, tmp_path / "cells", columns)

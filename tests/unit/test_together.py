@@ -14,7 +14,7 @@ from onlinefa import batched, devices, fitting
 from onlinefa.devices import NoDevice, resolve
 from onlinefa.estimators import class_name
 from onlinefa.experiments import load, together
-from onlinefa.grid import bundles, code_of
+from onlinefa.grid import bundles
 from onlinefa.results import Store
 from onlinefa.validation import validate
 
@@ -74,7 +74,7 @@ def test_the_device_concerns_those_who_can_use_it():
     algorithms = [*SYNTHETIC["algorithms"], "forgetful"]
     on_gpu = grid(synthetic=SYNTHETIC | {"algorithms": algorithms})
     on_cpu = grid(synthetic=SYNTHETIC | {"algorithms": algorithms}, device="cpu")
-    concerned = {name for name in on_gpu if code_of(on_gpu[name]) != code_of(on_cpu[name])}
+    concerned = {name for name in on_gpu if on_gpu[name].code != on_cpu[name].code}
     assert concerned == {
         f"{experiment}/algorithm~{algorithm}/D~12/K~2/seeds~0-2"
         for experiment in ("synthetic", "change")
@@ -124,12 +124,12 @@ def test_a_job_fits_what_is_missing_of_each_group_at_once(monkeypatch, tmp_path)
         [bundle] = grid(
             change=None, synthetic=SYNTHETIC | {"algorithms": ["online_em"], "seeds": seeds}
         ).values()
-        fitting.fit_bundle(bundle, code_of(bundle), store, tmp_path, output)
+        fitting.fit_bundle(bundle, store, tmp_path, output)
     assert batches == [
         [("1-10", 0)], [("1-100", 0)], [("1-10", 1), ("1-10", 2)], [("1-100", 1), ("1-100", 2)]
     ]  # fmt: skip
     cell = bundle.cells()[1]
-    rows = store.get(cell.digest(code_of(bundle))).to_pylist()
+    rows = store.get(cell.digest()).to_pylist()
     assert {(row["device"], row["seed"], row["status"]) for row in rows} == {
         ("a meta device", 1, "ok")
     }

@@ -10,7 +10,7 @@ import onlinefa
 from onlinefa import data
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, files_of
-from onlinefa.grid import bundles, code_of, datasets_of
+from onlinefa.grid import bundles, datasets_of
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
 from onlinefa.validation import ConfigError, validate
 

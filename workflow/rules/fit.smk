@@ -20,7 +20,7 @@ rule fit:
     # elsewhere in config or code reruns nothing here.
     params:
         bundle=lambda wildcards: bundle_of(wildcards).to_json(),
-        code=lambda wildcards: code_of(bundle_of(wildcards)),
+        code=lambda wildcards: bundle_of(wildcards).code,
         # Not an output: Snakemake deletes outputs before it reruns a job, and the store is what
         # makes a rerun cheap.
         store="results/store",
