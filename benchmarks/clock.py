@@ -23,6 +23,12 @@ def best_of(repetitions: int, work: Callable[[], object]) -> float:
     return min(times)
 
 
+def best_of_each(rounds: int, works: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """The same for several, taking turns, so that a disturbance that lasts hits none alone."""
+    times = [{name: best_of(1, work) for name, work in works.items()} for _ in range(rounds)]
+    return {name: min(each[name] for each in times) for name in works}
+
+
 def copy_bandwidth(size: int) -> float:
     """Bytes a second that a plain copy moves, read and written, for an array of so many bytes."""
     source = np.ones(size // 8)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.decomposition import IncrementalPCA
 
-from benchmarks.clock import best_of
+from benchmarks.clock import best_of, best_of_each
 from benchmarks.literal import algorithm_1, algorithm_2
 from onlinefa import OnlineEM, OnlineSGA, RecursiveEM, ShrunkEM, batched
 
+Work = Callable[[], object]
 K, WARM_UP, TRIALS = 10, 100, 10
 ROWS = {100: 4000, 1000: 1000}  # of a repetition
 
@@ -32,12 +34,15 @@ def measure(full: bool) -> list[dict[str, Any]]:
     for D, n in ROWS.items():
         rows = sample(D, n + WARM_UP)
         for algorithm in ("online EM", "online SGA"):
-            times = {
-                "onlinefa": _ours(algorithm, rows),
-                "literal NumPy": _literal(algorithm, rows[: n // 4]),
-                "eager PyTorch": _eager(algorithm, rows[: n // 4], 1),
-                "eager PyTorch, ten trials, each": _eager(algorithm, rows[: n // 4], TRIALS),
+            few = rows[: n // 4]
+            works = {
+                "onlinefa": _ours(algorithm, rows[: WARM_UP + 1], few),
+                "literal NumPy": _literal(algorithm, few),
+                "eager PyTorch": _eager(algorithm, few, 1),
+                "eager PyTorch, ten trials, each": _eager(algorithm, few, TRIALS),
             }
+            times = {who: time / len(few) for who, time in best_of_each(9, works).items()}
+            times["eager PyTorch, ten trials, each"] /= TRIALS
             found += [_row(algorithm, who, D, time) for who, time in times.items()]
             ratios = {who: times[who] / times["onlinefa"] for who in list(times)[1:]}
             print(f"D = {D}, {algorithm}: {times['onlinefa'] * 1e6:.1f} us; slower by "
@@ -62,30 +67,29 @@ def _row(algorithm: str, who: str, D: int, seconds: float) -> dict[str, Any]:
     return {"algorithm": algorithm, "who": who, "D": D, "seconds": seconds}
 
 
-def _ours(algorithm: str, rows: np.ndarray) -> float:
+def _ours(algorithm: str, first: np.ndarray, rows: np.ndarray) -> Work:
     model = {"online EM": OnlineEM, "online SGA": OnlineSGA}[algorithm](K, random_state=0)
-    model.fit(rows[: WARM_UP + 1])
-    after = rows[WARM_UP + 1 :]
-    return best_of(5, lambda: model.partial_fit(after)) / len(after)
+    model.fit(first)
+    return lambda: model.partial_fit(rows)
 
 
-def _literal(algorithm: str, rows: np.ndarray) -> float:
+def _literal(algorithm: str, rows: np.ndarray) -> Work:
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(rows.shape[1], K)))[0]
     path = (
         (lambda: algorithm_2(rows, Q, 1))
         if algorithm == "online EM"
         else (lambda: algorithm_1(rows, Q, 1, 0.001))
     )
-    return best_of(3, lambda: deque(path(), maxlen=1)) / len(rows)
+    return lambda: deque(path(), maxlen=1)
 
 
-def _eager(algorithm: str, rows: np.ndarray, trials: int) -> float:
+def _eager(algorithm: str, rows: np.ndarray, trials: int) -> Work:
     Q = torch.linalg.qr(torch.randn(trials, rows.shape[1], K, dtype=torch.float64))[0]
     X = torch.tensor(rows).expand(trials, -1, -1)
     model = {"online EM": batched.OnlineEM, "online SGA": batched.OnlineSGA}[algorithm](
         Q, warm_up=1
     )
-    return best_of(3, lambda: model.partial_fit(X)) / len(rows) / trials
+    return lambda: model.partial_fit(X)
 
 
 _PROGRAM = (
@@ -97,7 +101,12 @@ _PROGRAM = (
 def measure_start(full: bool) -> list[dict[str, Any]]:
     """Seconds from nothing to a first fit, in a process that finds compiled code on disk."""
     found = []
-    for what, program in {"import numpy": "import numpy", "a first fit": _PROGRAM}.items():
+    programs = {
+        "import numpy": "import numpy",
+        "import scikit-learn's base class": "import sklearn.base",
+        "a first fit": _PROGRAM,
+    }
+    for what, program in programs.items():
         subprocess.run([sys.executable, "-c", program], check=True)
         seconds = best_of(3, lambda: subprocess.run([sys.executable, "-c", program], check=True))  # noqa: B023
         found.append({"what": what, "seconds": seconds})
