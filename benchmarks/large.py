@@ -12,8 +12,8 @@ from onlinefa import OnlineEM, OnlineSGA, RecursiveEM
 
 K = 10
 ROWS = 16
-# Numbers of a column that an update must read or write: factors (and for EM their statistics A)
-# both, mean, noise and what they are made of both, the row once.
+# Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM their
+# statistics A) both, mean, noise and what they are made of both, the row once. (EM does with fewer.)
 TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
 
 

@@ -123,25 +123,26 @@ def combine_two(v, w, matrix, first, last, one, two):
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def expect(row, t, first, last, mean, F, psi, deviation, scratch, Sigma, projection):
+def expect(row, t, first, last, mean, F, psi, start, scratch, Sigma, projection):
     """A tile's part of (4.22) and (4.23) for the t-th row.
 
-    Moves the running mean, fills the deviation, and adds to the lower triangle of F'F / psi in
-    Sigma and to F'd / psi in the projection.
+    Moves the running mean, and adds to the lower triangle of F'F / psi in Sigma and to F'd / psi in
+    the projection. The tile's F and psi are in the columns from `start` on of what is given.
     """
-    y, mu, d_ = row[first:last], mean[first:last], deviation[first:last]
-    noise, c, weight = psi[first:last], scratch[0, : last - first], scratch[1, : last - first]
+    y, mu, end = row[first:last], mean[first:last], start + last - first
+    noise, c = psi[start:end], scratch[0, : last - first]
+    weight, d_ = scratch[1, : last - first], scratch[2, : last - first]
     share = mu.dtype.type(1 / t)
     for d in range(len(y)):
         mu[d] += (y[d] - mu[d]) * share
         d_[d] = y[d] - mu[d]
         weight[d] = 1 / noise[d]
     for i in range(F.shape[0]):
-        f = F[i, first:last]
+        f = F[i, start:end]
         for d in range(len(c)):
             c[d] = f[d] * weight[d]
         projection[i] += dot(c, d_)
-        add_dots(c, F, i + 1, first, last, Sigma[i])
+        add_dots(c, F, i + 1, start, end, Sigma[i])
 
 
 @njit(cache=True, error_model="numpy")

@@ -21,11 +21,13 @@ def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
     F and A are K x D. During the warm-up the running statistics move, F and psi do not.
     """
     K, D = F.shape
-    deviation = np.empty(D, F.dtype)
-    scratch = np.empty((2, TILE), F.dtype)
+    scratch = np.empty((3, TILE), F.dtype)
+    # After the warm-up, F and psi follow from A and d2. They are written to memory after the last
+    # row only; in between a tile of them is enough.
+    F_tile, psi_tile = np.empty((K, TILE), F.dtype), np.empty(TILE, F.dtype)
     Sigma, projection, m, H = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
     for n in range(-1, rows.shape[0]):
-        t = count + n + 1
+        t, is_last = count + n + 1, n + 1 == rows.shape[0]
         if n >= 0:
             if not infer(Sigma, projection, m):
                 return n
@@ -38,22 +40,32 @@ def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
         for first in range(0, D, TILE):
             last = min(first + TILE, D)
             if n >= 0:
-                move(m, 1 / t, first, last, deviation, A, d2)
-                if t > warm_up:
-                    maximise(A, H, d2, first, last, F, psi, smallest_noise)
-            if n + 1 < rows.shape[0]:
+                move(rows[n], mean, m, 1 / t, first, last, scratch, A, d2)
+            if n < 0 or t <= warm_up:
+                if not is_last:
+                    expect(
+                        rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, Sigma,
+                        projection,
+                    )  # fmt: skip
+            elif is_last:
+                maximise(A, H, d2, first, last, F, psi, first, smallest_noise)
+            else:
+                maximise(A, H, d2, first, last, F_tile, psi_tile, 0, smallest_noise)
                 expect(
-                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
+                    rows[n + 1], t + 1, first, last, mean, F_tile, psi_tile, 0, scratch, Sigma,
                     projection,
                 )  # fmt: skip
     return rows.shape[0]
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def move(m, weight, first, last, deviation, A, d2):
+def move(row, mean, m, weight, first, last, scratch, A, d2):
     """Move a tile of the averages A of d m' and d2 of d^2 by a weight towards the present ones."""
-    d_, squares = deviation[first:last], d2[first:last]
-    share = d_.dtype.type(weight)
+    y, mu, squares = row[first:last], mean[first:last], d2[first:last]
+    d_ = scratch[2, : last - first]
+    share = mu.dtype.type(weight)
+    for d in range(len(y)):
+        d_[d] = y[d] - mu[d]
     for i in range(len(m)):
         a, m_i = A[i, first:last], d_.dtype.type(m[i])
         for d in range(len(a)):
@@ -63,14 +75,18 @@ def move(m, weight, first, last, deviation, A, d2):
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def maximise(A, inverse_H, d2, first, last, F, psi, smallest_noise):
-    """A tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), what (4.35) collapses to then."""
-    noise, squares = psi[first:last], d2[first:last]
+def maximise(A, inverse_H, d2, first, last, F, psi, start, smallest_noise):
+    """A tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), what (4.35) collapses to then.
+
+    They go to the columns from `start` on.
+    """
+    end = start + last - first
+    noise, squares = psi[start:end], d2[first:last]
     for d in range(len(noise)):
         noise[d] = squares[d]
-    combine(inverse_H, A, first, last, F, first)
+    combine(inverse_H, A, first, last, F, start)
     for i in range(F.shape[0]):
-        f, a = F[i, first:last], A[i, first:last]
+        f, a = F[i, start:end], A[i, first:last]
         for d in range(len(noise)):
             noise[d] -= f[d] * a[d]
     for d in range(len(noise)):

@@ -15,8 +15,7 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
     factors is multiplied by psi, and so has the factors' own units.
     """
     K, D = F.shape
-    deviation = np.empty(D, F.dtype)
-    scratch = np.empty((2, TILE), F.dtype)
+    scratch = np.empty((3, TILE), F.dtype)
     FM = np.empty((K, TILE), F.dtype)
     Sigma, projection, m, moment = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
     for n in range(-1, rows.shape[0]):
@@ -31,13 +30,13 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
         for first in range(0, D, TILE):
             last = min(first + TILE, D)
             if n >= 0 and t > warm_up and not ascend(
-                deviation, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F,
-                beta, psi,
+                rows[n], mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch,
+                F, beta, psi,
             ):  # fmt: skip
                 return n
             if n + 1 < rows.shape[0]:
                 expect(
-                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
+                    rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, Sigma,
                     projection,
                 )  # fmt: skip
     return rows.shape[0]
@@ -45,18 +44,21 @@ def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, p
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def ascend(
-    deviation, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, beta, psi
+    row, mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, beta, psi
 ):
     """A step along a tile's gradients (4.24) and (4.26). False if psi is zero or not finite then.
 
     Both need F M with M = Sigma + m m': the gradient of F is (d m' - F M) / psi, that of beta is
     (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
     """
-    d_, noise, logs = deviation[first:last], psi[first:last], beta[first:last]
+    y, mu, noise, logs = row[first:last], mean[first:last], psi[first:last], beta[first:last]
     squares, rates = scratch[0, : last - first], scratch[1, : last - first]
+    d_ = scratch[2, : last - first]
     number = d_.dtype.type
     rate, half, one = number(learning_rate), number(learning_rate / 2), number(1)
     combine(moment, F, first, last, FM, 0)
+    for d in range(len(squares)):
+        d_[d] = y[d] - mu[d]
     for d in range(len(squares)):
         squares[d] = d_[d] * d_[d]
         rates[d] = rate if preconditioned else rate / noise[d]

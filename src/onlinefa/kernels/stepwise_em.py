@@ -18,8 +18,7 @@ def absorb(
     latent z; F and A are K x D. Their means are over all rows since the warm-up.
     """
     K, D = F.shape
-    deviation = np.empty(D, F.dtype)
-    scratch = np.empty((2, TILE), F.dtype)
+    scratch = np.empty((3, TILE), F.dtype)
     Sigma, projection, m = np.empty((K, K)), np.empty(K), np.empty(K)
     inverse_B = np.empty((K, K))
     for n in range(-1, rows.shape[0]):
@@ -38,14 +37,14 @@ def absorb(
         for first in range(0, D, TILE):
             last = min(first + TILE, D)
             if n >= 0:
-                move(m, weight, first, last, deviation, A, d2)
+                move(rows[n], mean, m, weight, first, last, scratch, A, d2)
                 for i in range(K):
                     average(mean_A[i, first:last], A[i, first:last], share)
                 average(mean_d2[first:last], d2[first:last], share)
-                maximise(A, inverse_B, d2, first, last, F, psi, smallest_noise)
+                maximise(A, inverse_B, d2, first, last, F, psi, first, smallest_noise)
             if n + 1 < rows.shape[0]:
                 expect(
-                    rows[n + 1], t + 1, first, last, mean, F, psi, deviation, scratch, Sigma,
+                    rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, Sigma,
                     projection,
                 )  # fmt: skip
     return rows.shape[0]
