@@ -33,7 +33,7 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
 
 def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
     large, small = (rows[rows["section"] == section] for section in ("large", "updates"))
-    for algorithm, line in large.groupby("algorithm"):
+    for algorithm, line in large[large["algorithm"].isin(NAMES)].groupby("algorithm"):
         its = look(NAMES[str(algorithm)])
         axis.plot(
             line["D"], line["seconds"] * 1e6, marker=its.marker, color=its.colour, label=algorithm

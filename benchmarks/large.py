@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.clock import best_of, copy_bandwidth, in_child, peak_bytes
-from onlinefa import OnlineEM, OnlineSGA, RecursiveEM
+from onlinefa import LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
+from onlinefa.metrics import DISTANCES, compare
 
 K = 10
 ROWS = 16
-# Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM their
-# statistics A) both, mean, noise and what they are made of both, the row once. (EM does with fewer.)
+# Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM
+# their statistics A) both, mean, noise and what they are made of both, the row once.
 TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
 
 
@@ -26,12 +27,33 @@ def measure(full: bool) -> list[dict[str, Any]]:
             of_copy = f", {row['of_copy']:.2f} of a copy's speed" if row["of_copy"] else ""
             print(f"D = {D:>8}, {algorithm}: {row['seconds'] * 1e6:.0f} us an observation, "
                   f"{row['copies']:.1f} copies of D x K{of_copy}", flush=True)  # fmt: skip
+        [row] = in_child("large", "distances", str(D))
+        found.append(row)
+        print(f"D = {D:>8}, relative Frobenius, KL and 2-Wasserstein: {row['seconds']:.2f} s, "
+              f"{row['copies']:.1f} copies of D x K", flush=True)  # fmt: skip
     return found
 
 
 def child(algorithm: str, dimension: str) -> None:
-    """Measure one, and print it as JSON. All numbers are float32."""
-    D = int(dimension)
+    """Measure one, and print it as JSON."""
+    measure_one = _distances if algorithm == "distances" else _updates
+    print(json.dumps({"algorithm": algorithm, "D": int(dimension)}
+                     | measure_one(algorithm, int(dimension))))  # fmt: skip
+
+
+def _distances(_: str, D: int) -> dict[str, Any]:
+    """All distances of two Gaussians, in float64."""
+    random = np.random.default_rng(0)
+    factors = random.standard_normal((D, K))
+    truth = LowRankGaussian(np.zeros(D), factors, np.ones(D))
+    estimate = LowRankGaussian(np.zeros(D), 0.9 * factors, random.uniform(0.9, 1.1, D))
+    before = peak_bytes()
+    seconds = best_of(1, lambda: compare(truth, estimate, DISTANCES))
+    return {"seconds": seconds, "copies": (peak_bytes() - before) / factors.nbytes}
+
+
+def _updates(algorithm: str, D: int) -> dict[str, Any]:
+    """An algorithm's updates, in float32."""
     random = np.random.default_rng(0)
     factors = random.standard_normal((D, K), dtype=np.float32) / np.float32(np.sqrt(D))
     rows = random.standard_normal((ROWS, D), dtype=np.float32)
@@ -51,5 +73,4 @@ def child(algorithm: str, dimension: str) -> None:
     copies = (peak_bytes() - before) / factors.nbytes
     touched = TOUCHED.get(algorithm, 0) * D * rows.itemsize
     speed = touched / seconds / copy_bandwidth(2 * factors.nbytes) if touched else None
-    row = {"algorithm": algorithm, "D": D, "seconds": seconds, "copies": copies, "of_copy": speed}
-    print(json.dumps(row))
+    return {"seconds": seconds, "copies": copies, "of_copy": speed}
