@@ -1,5 +1,6 @@
 # make run: set up and run the default benchmark.   make test: set up and run all tests.
 # make lint: check style and types.                 make clean: remove results, not the environment.
+# make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
 # make bench: how fast, how large.                  make bench FULL=1: with the largest sizes.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Rules of the workflow call `python`: it must be the one of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run test lint bench clean
+.PHONY: run test test-slurm lint bench clean
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
@@ -16,7 +17,11 @@ run: $(VENV)/installed
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
 test: $(VENV)/installed-dev
-	pytest --numprocesses 2 --dist loadfile
+	pytest --numprocesses 2 --dist loadfile tests/unit tests/workflow src
+
+test-slurm: $(VENV)/installed-dev
+	tests/slurm/install
+	pytest tests/slurm
 
 lint: $(VENV)/installed-dev
 	ruff check .

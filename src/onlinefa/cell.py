@@ -86,7 +86,9 @@ class Bundle:
     @property
     def name(self) -> str:
         """The path of its results, without folder and suffix."""
-        levels = [self.experiment, *(f"{axis}~{value}" for axis, value in self.axes.items())]
+        device = self.groups[0].parameters.get("device")
+        shared = {"device": device, **self.axes} if device else self.axes
+        levels = [self.experiment, *(f"{axis}~{value}" for axis, value in shared.items())]
         if len(self.seeds) == 1:
             return "/".join([*levels, f"seed~{self.seeds[0]}"])
         return "/".join([*levels, f"seeds~{self.seeds[0]}-{self.seeds[-1]}"])

@@ -235,6 +235,10 @@ class Config(_Strict):
     seeds_per_job: Count = Field(
         description="how many seeds one process fits; no result depends on it"
     )
+    job_minutes: Positive | None = Field(
+        default=None,
+        description="instead of `seeds_per_job`: as many seeds as take about so long, for clusters",
+    )
     device: Literal["cpu", "cuda", "auto"] = Field(
         default="cpu",
         description="`cuda`: algorithms that can fit the seeds of a job at once on a GPU; `auto`: "

@@ -9,6 +9,7 @@ from typing import Any
 from onlinefa import data
 from onlinefa.cell import Axis, Bundle, Group
 from onlinefa.config import Change, Config, Linear, Plane, Scale, Synthetic, Walking
+from onlinefa.cost import seconds_of
 from onlinefa.estimators import default_settings
 
 Axes = dict[str, Axis]
@@ -50,7 +51,7 @@ def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) 
         group = Group(axes, own | device | parameters)
         jobs.setdefault(tuple(axes[axis] for axis in outer), []).append(group)
     for values, inside in jobs.items():
-        for chunk in _chunks(seeds, config.seeds_per_job):
+        for chunk in _chunks(seeds, _seeds_per_job(config, experiment, inside)):
             yield Bundle(experiment, dict(zip(outer, values, strict=True)), tuple(inside), chunk)
 
 
@@ -59,6 +60,13 @@ def datasets_of(bundle: Bundle) -> list[str]:
     if bundle.experiment != "linear":
         return []
     return sorted({str(group.axes["dataset"]) for group in bundle.groups})
+
+
+def _seeds_per_job(config: Config, experiment: str, groups: list[Group]) -> int:
+    if config.job_minutes is None:
+        return config.seeds_per_job
+    seconds_of_a_seed = sum(seconds_of(experiment, group) for group in groups)
+    return max(1, int(60 * config.job_minutes / seconds_of_a_seed))
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:

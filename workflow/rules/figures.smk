@@ -14,11 +14,9 @@ for figure in FIGURES:
             f"results/logs/figures/{figure}.log",
         benchmark:
             f"results/benchmarks/figures/{figure}.tsv"
+        localrule: True
         conda:
             "../../envs/onlinefa.yaml"
-        resources:
-            mem_mb=lambda wildcards, attempt: 1000 * attempt,
-            runtime=lambda wildcards, attempt: 10 * attempt,
         params:
             figure=figure,
             code=code_digest(f"onlinefa.figures.{figure}"),

@@ -10,11 +10,13 @@ rule fit:
         "results/logs/fit/{bundle}.log",
     benchmark:
         "results/benchmarks/fit/{bundle}.tsv"
+    wildcard_constraints:
+        bundle=r"(?!.*/device~).+",
     conda:
         "../../envs/onlinefa.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     # Only the bundle's own parameters and the digest of the source that it imports: a change
     # elsewhere in config or code reruns nothing here.
@@ -35,3 +37,14 @@ rule fit:
             --output {output.cells:q} \
             2>{log:q}
         """
+
+
+# The same where the seeds of a job are fitted on a GPU: a rule of its own, so that a profile can send
+# it to a partition of its own.
+use rule fit as fit_on_gpu with:
+    wildcard_constraints:
+        bundle=r".+/device~.+",
+    resources:
+        gpu=1,
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,

@@ -10,11 +10,9 @@ rule summarise:
         "results/logs/summarise/{experiment}.log",
     benchmark:
         "results/benchmarks/summarise/{experiment}.tsv"
+    localrule: True
     conda:
         "../../envs/onlinefa.yaml"
-    resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
-        runtime=lambda wildcards, attempt: 20 * attempt,
     # The experiment's configuration instead of a list of files, which no command line could hold
     # for a large grid.
     params:

@@ -21,11 +21,9 @@ for experiment in EXPERIMENTS:
             f"results/logs/tables/{experiment}.log",
         benchmark:
             f"results/benchmarks/tables/{experiment}.tsv"
+        localrule: True
         conda:
             "../../envs/onlinefa.yaml"
-        resources:
-            mem_mb=lambda wildcards, attempt: 1000 * attempt,
-            runtime=lambda wildcards, attempt: 10 * attempt,
         params:
             code=code_digest("onlinefa.tables.final"),
         shell:
@@ -46,11 +44,9 @@ rule table_of_datasets:
         "results/logs/tables/table_6_1.log",
     benchmark:
         "results/benchmarks/tables/table_6_1.tsv"
+    localrule: True
     conda:
         "../../envs/onlinefa.yaml"
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=lambda wildcards, attempt: 10 * attempt,
     params:
         rate=CONFIG.linear.learning_rate if CONFIG.linear else 0,
         batch=CONFIG.linear.batch if CONFIG.linear else 0,

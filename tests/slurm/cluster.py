@@ -1,0 +1,277 @@
+"""A real Slurm on this machine: three nodes with two GPUs each that are none, for the tests.
+
+Needs root and Debian's packages (tests/slurm/install). Daemons listen on the loopback only. Slurm's
+commands read /etc/slurm, which is linked to the cluster's own folder as long as it runs: the
+plugin's jobs find no other place, because it hides SLURM_CONF from them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+NODES = ("n1", "n2", "n3")
+CPUS, MEMORY, GPUS = 4, 6000, 2
+ETC = Path("/etc/slurm")
+_COMMANDS = ("slurmctld", "slurmd", "sbatch", "munged")
+_ACCOUNTING = ("slurmdbd", "mariadbd")
+
+
+def why_not(accounting: bool) -> str:
+    """Why there can be no cluster here; nothing if there can."""
+    wanted = (*_COMMANDS, *_ACCOUNTING) if accounting else _COMMANDS
+    missing = [command for command in wanted if shutil.which(command) is None]
+    if missing:
+        return f"{', '.join(missing)} not installed: see tests/slurm/install"
+    if os.geteuid() != 0:
+        return "a cluster of one's own needs root"
+    files = [ETC / f"{name}.conf" for name in ("slurm", "gres", "cgroup", "slurmdbd")]
+    if any(file.exists() and not file.is_symlink() for file in files):
+        return f"{ETC} has a cluster's configuration already"
+    return ""
+
+
+class Cluster:
+    def __init__(self, folder: Path, accounting: bool) -> None:
+        self.folder = folder
+        self.accounting = accounting
+
+    # -- configuration ---------------------------------------------------------------------------
+
+    def _write_configuration(self) -> None:
+        self.folder.chmod(0o755)  # munge insists
+        for name in ("run", "log", "state", "spool", "dev", "db"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        key = self.folder / "run" / "munge.key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(1024))
+        for gpu in range(GPUS):
+            (self.folder / "dev" / f"gpu{gpu}").symlink_to("/dev/null")
+        files = {"slurm": self._slurm(), "gres": self._gres(), "cgroup": "CgroupAutomount=no\n"}
+        if self.accounting:
+            files["slurmdbd"] = self._slurmdbd()
+        ETC.mkdir(exist_ok=True)
+        for name, text in files.items():
+            file = self.folder / f"{name}.conf"
+            file.write_text(text)
+            file.chmod(0o600 if name == "slurmdbd" else 0o644)
+            link = ETC / file.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(file)
+
+    def _slurm(self) -> str:
+        run, log = self.folder / "run", self.folder / "log"
+        lines = [
+            "ClusterName=test",
+            "SlurmctldHost=localhost(127.0.0.1)",
+            "SlurmctldPort=16817",
+            "SlurmUser=root",
+            "SlurmdUser=root",
+            f"AuthInfo=socket={run}/munge.sock",
+            f"StateSaveLocation={self.folder}/state",
+            f"SlurmdSpoolDir={self.folder}/spool/%n",
+            f"SlurmctldPidFile={run}/slurmctld.pid",
+            f"SlurmdPidFile={run}/%n.pid",
+            f"SlurmctldLogFile={log}/slurmctld.log",
+            f"SlurmdLogFile={log}/%n.log",
+            # No cgroups, no systemd: memory is watched by sampling.
+            "ProctrackType=proctrack/linuxproc",
+            "TaskPlugin=task/none",
+            "JobAcctGatherType=jobacct_gather/linux",
+            "JobAcctGatherFrequency=task=1",
+            "JobAcctGatherParams=OverMemoryKill",
+            "SelectType=select/cons_tres",
+            "SelectTypeParameters=CR_CPU_Memory",
+            "GresTypes=gpu",
+            "SlurmdParameters=config_overrides",
+            "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1",
+            "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny",
+            "ReturnToService=2",
+            "SlurmdTimeout=10",
+            "KillWait=2",
+            "EnforcePartLimits=ALL",
+            "MinJobAge=300",
+            f"NodeName=DEFAULT CPUs={CPUS} RealMemory={MEMORY} Gres=gpu:fake:{GPUS}",
+            *(
+                f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={17000 + number}"
+                for number, node in enumerate(NODES)
+            ),
+            "PartitionName=cpu Nodes=ALL Default=YES DefMemPerCPU=200",
+            "PartitionName=gpu Nodes=ALL DefMemPerCPU=200",
+        ]
+        if self.accounting:
+            lines += [
+                "AccountingStorageType=accounting_storage/slurmdbd",
+                "AccountingStorageHost=127.0.0.1",
+                "AccountingStoragePort=16819",
+                f"AccountingStoragePass={run}/munge.sock",
+            ]
+        else:
+            lines += ["JobCompType=jobcomp/filetxt", f"JobCompLoc={log}/jobs.log"]
+            (log / "jobs.log").touch()
+        return "\n".join([*lines, ""])
+
+    def _gres(self) -> str:
+        return "\n".join(
+            f"NodeName={node} Name=gpu Type=fake File={self.folder}/dev/gpu[0-{GPUS - 1}]"
+            for node in NODES
+        )
+
+    def _slurmdbd(self) -> str:
+        run = self.folder / "run"
+        lines = [
+            f"AuthInfo=socket={run}/munge.sock",
+            "DbdHost=localhost",
+            "DbdAddr=127.0.0.1",
+            "DbdPort=16819",
+            "SlurmUser=root",
+            f"PidFile={run}/slurmdbd.pid",
+            f"LogFile={self.folder}/log/slurmdbd.log",
+            "StorageType=accounting_storage/mysql",
+            "StorageHost=127.0.0.1",
+            "StoragePort=13306",
+            "StorageUser=slurm",
+            "StoragePass=test",
+            "CommunicationParameters=NoInAddrAny",
+        ]
+        return "\n".join([*lines, ""])
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._write_configuration()
+        run, log = self.folder / "run", self.folder / "log"
+        command(
+            "munged", f"--key-file={run}/munge.key", f"--socket={run}/munge.sock",
+            f"--pid-file={run}/munged.pid", f"--log-file={log}/munged.log",
+            f"--seed-file={run}/munge.seed",
+        )  # fmt: skip
+        if self.accounting:
+            self._start_accounting()
+        self.start_controller()
+        for node in NODES:
+            self.start_node(node)
+        wait(lambda: self._idle() == len(NODES))
+
+    def _start_accounting(self) -> None:
+        run, db = self.folder / "run", self.folder / "db"
+        command("mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={db}")
+        subprocess.Popen(
+            ["mariadbd", "--no-defaults", "--user=root", f"--datadir={db}",
+             f"--socket={run}/mysql.sock", f"--pid-file={run}/mariadbd.pid",
+             "--bind-address=127.0.0.1", "--port=13306", "--innodb-lock-wait-timeout=900"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        client = ("mariadb", "--no-defaults", "-S", f"{run}/mysql.sock", "-u", "root", "-e")
+        wait(lambda: succeeds(*client, "select 1"))
+        command(
+            *client,
+            "create database slurm_acct_db;"
+            "create user slurm@'127.0.0.1' identified by 'test';"
+            "create user slurm@localhost identified by 'test';"
+            "grant all on slurm_acct_db.* to slurm@'127.0.0.1';"
+            "grant all on slurm_acct_db.* to slurm@localhost;",
+        )
+        command("slurmdbd")
+        wait(lambda: succeeds("sacctmgr", "-n", "list", "cluster"))
+        command("sacctmgr", "-i", "-Q", "add", "cluster", "test")
+
+    def start_controller(self) -> None:
+        command("slurmctld")
+        wait(lambda: succeeds("sinfo"))
+
+    def stop_controller(self) -> None:
+        self._kill("slurmctld", signal.SIGKILL)
+
+    def start_node(self, node: str) -> None:
+        command("slurmd", "-N", node)
+
+    def crash_node(self, node: str) -> None:
+        """The node dies with everything that runs on it."""
+        jobs = command("squeue", "-h", "-t", "R", "-w", node, "-o", "%A").split()
+        self._kill(node, signal.SIGKILL)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                title = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                variables = (process / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has ended meanwhile
+            for job in jobs:
+                its_own = f"SLURM_JOB_ID={job}".encode() in variables
+                if its_own or f"slurmstepd: [{job}." in title:
+                    kill(int(process.name), signal.SIGKILL)
+
+    def stop(self) -> None:
+        succeeds("scancel", "--user", "root")
+        for daemon in (*NODES, "slurmctld", "slurmdbd", "mariadbd", "munged"):
+            self._kill(daemon, signal.SIGTERM)
+        for link in ETC.glob("*.conf"):
+            if link.is_symlink() and self.folder in link.readlink().parents:
+                link.unlink()
+
+    def _kill(self, daemon: str, how: signal.Signals) -> None:
+        file = self.folder / "run" / f"{daemon}.pid"
+        if not file.exists() or not file.read_text().strip():
+            return
+        process = int(file.read_text())
+        kill(process, how)
+        wait(lambda: not Path(f"/proc/{process}").exists() or _is_zombie(process))
+        file.unlink(missing_ok=True)
+
+    # -- what is going on ------------------------------------------------------------------------
+
+    def _idle(self) -> int:
+        return len(command("sinfo", "-h", "-N", "-p", "cpu", "-t", "idle", "-o", "%N").split())
+
+    def running(self, what: str) -> tuple[str, str] | None:
+        """Number and node of the running job whose comment, which has its wildcards, says what."""
+        lines = command("squeue", "-h", "-t", "R", "-o", "%A|%N|%k").splitlines()
+        for line in lines:
+            job, node, comment = line.split("|", 2)
+            if what in comment:
+                return job, node
+        return None
+
+    def ended(self) -> set[str]:
+        """The states in which jobs have ended."""
+        log = (self.folder / "log" / "jobs.log").read_text()
+        return {word.split("=")[1] for word in log.split() if word.startswith("JobState=")}
+
+
+def command(*arguments: str) -> str:
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def succeeds(*arguments: str) -> bool:
+    return subprocess.run(arguments, capture_output=True, timeout=60).returncode == 0
+
+
+def kill(process: int, how: signal.Signals) -> None:
+    try:
+        os.kill(process, how)
+    except ProcessLookupError:
+        pass
+
+
+def _is_zombie(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait(until: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nothing after {seconds} s")
+        time.sleep(0.1)
