@@ -1,6 +1,7 @@
 # make run: set up and run the default benchmark.   make test: set up and run all tests.
 # make lint: check style and types.                 make clean: remove results, not the environment.
 # make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
+# make doctor: is this cluster ready for `snakemake --profile slurm`?
 # make bench: how fast, how large.                  make bench FULL=1: with the largest sizes.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Rules of the workflow call `python`: it must be the one of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run test test-slurm lint bench clean
+.PHONY: run test test-slurm lint doctor bench clean
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
@@ -17,7 +18,7 @@ run: $(VENV)/installed
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
 test: $(VENV)/installed-dev
-	pytest --numprocesses 2 --dist loadfile tests/unit tests/workflow src
+	pytest --numprocesses 2 --dist loadfile
 
 test-slurm: $(VENV)/installed-dev
 	tests/slurm/install
@@ -29,6 +30,9 @@ lint: $(VENV)/installed-dev
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
+
+doctor: $(VENV)/installed
+	python -m onlinefa doctor
 
 bench: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full)

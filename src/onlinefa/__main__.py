@@ -62,6 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     datasets.add_argument("--batch", required=True, type=int)
     datasets.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     datasets.set_defaults(command=_datasets)
+
+    doctor = commands.add_parser("doctor", help="check a cluster before the first job")
+    doctor.add_argument("--profile", type=Path, default=Path("profiles/slurm"))
+    doctor.add_argument("--results", type=Path, default=Path("results"), help="shared folder")
+    doctor.set_defaults(command=_doctor)
     return parser
 
 
@@ -136,6 +141,16 @@ def _datasets(options: argparse.Namespace) -> int:
 
     write_table(options.tables, options.learning_rate, options.batch, options.output)
     return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from onlinefa.doctor import examine
+
+    all_fine = True
+    for finding in examine(options.profile, options.results.absolute()):
+        print(finding, flush=True)
+        all_fine &= finding.fine
+    return 0 if all_fine else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -244,6 +245,17 @@ class Config(_Strict):
         description="`cuda`: algorithms that can fit the seeds of a job at once on a GPU; `auto`: "
         "if there is one",
     )
+
+    @field_validator("device")
+    @classmethod
+    def _needs_pytorch(cls, device: str) -> str:
+        if device != "cpu" and find_spec("torch") is None:
+            raise ValueError(
+                f"{device} needs PyTorch, which is not installed: "
+                "pip install -e '.[torch]' -c constraints.txt"
+            )
+        return device
+
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="settings of algorithms that differ from their defaults"
     )

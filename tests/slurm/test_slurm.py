@@ -7,9 +7,11 @@ import signal
 import time
 
 import pandas as pd
+import yaml
 from cluster import command, wait
 from starting import (
     GRID,
+    ROOT,
     check_same_rows_as_locally,
     faulty,
     finish,
@@ -18,6 +20,8 @@ from starting import (
     rows,
     start,
 )
+
+from onlinefa.doctor import examine
 
 
 def test_same_rows_as_on_one_machine(cluster, tmp_path):
@@ -111,6 +115,22 @@ def test_a_gpu_is_asked_for_by_who_uses_it(cluster, tmp_path):
     assert run.returncode == 1
     assert "device: cuda, but PyTorch" in output
     assert "CUDA_VISIBLE_DEVICES=0" in output
+
+
+def test_the_doctor_finds_what_is_wrong_and_nothing_else(cluster, tmp_path):
+    found = list(examine(ROOT / "profiles" / "slurm", tmp_path / "results"))
+    assert [finding.text for finding in found if not finding.fine] == []
+    assert "GPUs of partition gpu: gpu:fake:2" in [finding.text for finding in found]
+    profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
+    profile["default-resources"] = {"slurm_partition": "long", "slurm_account": "physics"}
+    profile["slurm-init-seconds-before-status-checks"] = 200
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(profile))
+    wrong = [finding.text for finding in examine(tmp_path, tmp_path) if not finding.fine]
+    assert wrong[0] == "no partition long for cells; there are cpu, gpu"
+    assert wrong[1] == "no accounting, but the profile asks for account physics"
+    assert wrong[2].startswith("finished jobs are remembered for 300 s, 600 s are needed")
+    assert wrong[3].startswith("a job on long failed: srun: error: Unable to allocate resources")
+    assert len(wrong) == 4
 
 
 def test_a_plan_needs_no_cluster(tmp_path):

@@ -12,6 +12,7 @@ import yaml
 from onlinefa import estimators
 from onlinefa.cell import Bundle, Group
 from onlinefa.config import EXPERIMENTS, Config, Synthetic
+from onlinefa.cost import seconds_of
 from onlinefa.grid import bundles
 from onlinefa.validation import ConfigError, validate
 
@@ -129,6 +130,19 @@ def test_the_default_grid(default):
         assert len(own) == len({bundle.name for bundle in own}) == jobs[name]
         cells = jobs[name] * inner[name] * default[name]["seeds"]
         assert sum(len(bundle.cells()) for bundle in own) == cells
+
+
+def test_a_job_has_as_many_seeds_as_take_its_minutes(default):
+    values = changed(changed(default, "synthetic.seeds", 1000), "job_minutes", 10)
+    grid = [bundle for bundle in bundles(validate(values)) if bundle.experiment == "synthetic"]
+    for bundle in grid:
+        seconds = len(bundle.seeds) * sum(seconds_of("synthetic", group) for group in bundle.groups)
+        assert seconds <= 600
+        assert bundle.seeds[-1] == 999 or seconds > 590
+    seeds = {bundle.axes["D"]: len(bundle.seeds) for bundle in reversed(grid)}
+    # D = 1000, K = 10 and T = 10,000, three times: 0.2 s and a second each.
+    assert seeds[1000] == 600 // 3.6
+    assert len({bundle.name for bundle in grid}) == len(grid)
 
 
 def test_the_path_of_a_job_says_what_its_cells_share(default):

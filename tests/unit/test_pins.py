@@ -6,12 +6,13 @@ import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 # conda-forge has the program without its optional storage and report plugins under this name.
-CONDA_NAMES = {"snakemake-minimal": "snakemake"}
+CONDA_NAMES = {"snakemake-minimal": "snakemake", "pytorch-gpu": "torch"}
 
 
 def constraints():
@@ -20,13 +21,35 @@ def constraints():
     return {name.lower().replace("_", "-"): version for name, version in pairs}
 
 
-def test_conda_environment_has_the_pinned_versions():
-    pins = constraints()
-    environment = yaml.safe_load((ROOT / "envs" / "onlinefa.yaml").read_text())
-    packages = [line.split(" =") for line in environment["dependencies"] if " =" in line]
+def packages_of(environment):
+    lines = yaml.safe_load((ROOT / "envs" / environment).read_text())["dependencies"]
+    return dict(line.split(" =") for line in lines if " =" in line)
+
+
+@pytest.mark.parametrize("environment", ["onlinefa.yaml", "onlinefa-cuda.yaml"])
+def test_conda_environments_have_the_pinned_versions(environment):
+    pins, packages = constraints(), packages_of(environment)
     assert len(packages) > 5
-    for name, version in packages:
+    for name, version in packages.items():
         assert pins[CONDA_NAMES.get(name, name)] == version
+
+
+def test_with_a_gpu_and_without_only_pytorch_differs():
+    with_gpu, without = packages_of("onlinefa-cuda.yaml"), packages_of("onlinefa.yaml")
+    assert set(with_gpu.items()) - set(without.items()) == {("pytorch-gpu", constraints()["torch"])}
+    assert not set(without) - set(with_gpu)
+
+
+def test_the_image_is_made_from_the_same_pins():
+    recipe = (ROOT / "envs" / "onlinefa.def").read_text()
+    assert "--constraint /opt/onlinefa/constraints.txt" in recipe
+    copied = [
+        line.split()[0]
+        for line in recipe.splitlines()
+        if " /opt/onlinefa/" in line and "pip" not in line
+    ]
+    assert len(copied) == 5
+    assert all((ROOT / path).exists() for path in copied)
 
 
 def test_everything_required_is_pinned_and_within_its_range():

@@ -44,6 +44,8 @@ rule fit:
 use rule fit as fit_on_gpu with:
     wildcard_constraints:
         bundle=r".+/device~.+",
+    conda:
+        "../../envs/onlinefa-cuda.yaml"
     resources:
         gpu=1,
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
