@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -27,7 +28,7 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
         axis.set_xscale("log")
         axis.set_yscale("log")
         if axis.lines:
-            axis.legend(fontsize="small")
+            axis.legend(fontsize="x-small", loc="upper left")
     figure.savefig(path, dpi=120)
 
 
@@ -55,7 +56,8 @@ def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _draw_batch(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     for (who, line), colour in zip(rows.groupby("who"), ("#000000", "#0072B2"), strict=False):
-        axis.plot(line["T"], line[column], "o-", color=colour, label=who)
+        values = line[column].replace(0, np.nan)  # less memory than was there before
+        axis.plot(line["T"], values, "o-", color=colour, label=who)
     if not rows.empty:
         axis.set_title(f"maximum likelihood, D = {int(rows['D'].max())}, K = 10")
     axis.set_xlabel("number of samples T")
