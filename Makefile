@@ -22,7 +22,7 @@ test: $(VENV)/installed-dev
 
 test-slurm: $(VENV)/installed-dev
 	tests/slurm/install
-	pytest tests/slurm
+	pytest tests/slurm -rs
 
 lint: $(VENV)/installed-dev
 	ruff check .

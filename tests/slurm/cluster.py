@@ -18,6 +18,8 @@ from pathlib import Path
 NODES = ("n1", "n2", "n3")
 CPUS, MEMORY, GPUS = 4, 6000, 2
 ETC = Path("/etc/slurm")
+# Daemons are where not every path leads.
+ENVIRONMENT = os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
 _COMMANDS = ("slurmctld", "slurmd", "sbatch", "munged")
 _ACCOUNTING = ("slurmdbd", "mariadbd")
 
@@ -25,7 +27,9 @@ _ACCOUNTING = ("slurmdbd", "mariadbd")
 def why_not(accounting: bool) -> str:
     """Why there can be no cluster here; nothing if there can."""
     wanted = (*_COMMANDS, *_ACCOUNTING) if accounting else _COMMANDS
-    missing = [command for command in wanted if shutil.which(command) is None]
+    missing = [
+        command for command in wanted if shutil.which(command, path=ENVIRONMENT["PATH"]) is None
+    ]
     if missing:
         return f"{', '.join(missing)} not installed: see tests/slurm/install"
     if os.geteuid() != 0:
@@ -166,7 +170,7 @@ class Cluster:
              f"--socket={run}/mysql.sock", f"--pid-file={run}/mariadbd.pid",
              "--bind-address=127.0.0.1", "--port=13306", "--innodb-lock-wait-timeout=900"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            start_new_session=True, env=ENVIRONMENT,
         )  # fmt: skip
         client = ("mariadb", "--no-defaults", "-S", f"{run}/mysql.sock", "-u", "root", "-e")
         wait(lambda: succeeds(*client, "select 1"))
@@ -245,14 +249,15 @@ class Cluster:
 
 
 def command(*arguments: str) -> str:
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
     return done.stdout
 
 
 def succeeds(*arguments: str) -> bool:
-    return subprocess.run(arguments, capture_output=True, timeout=60).returncode == 0
+    done = subprocess.run(arguments, capture_output=True, timeout=60, env=ENVIRONMENT)
+    return done.returncode == 0
 
 
 def kill(process: int, how: signal.Signals) -> None:
