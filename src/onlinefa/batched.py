@@ -229,7 +229,8 @@ def supports(name: str, settings: Mapping[str, Any]) -> bool:
     """Whether an algorithm of the registry is here, and whatever its settings ask for."""
     default = default_settings(name)
     return name in _REGISTERED and all(
-        key in _parameters(name) or value == default[key] for key, value in settings.items()
+        key in _parameters(name) or (key in default and value == default[key])
+        for key, value in settings.items()
     )
 
 

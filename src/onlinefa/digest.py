@@ -40,7 +40,10 @@ def reached(*modules: str) -> list[str]:
     return sorted(seen)
 
 
-_version = cache(version)
+@cache
+def _version(library: str) -> str:
+    """Without what follows a plus: 2.13.0+cpu, with which one plans, is the 2.13.0 of a node."""
+    return version(library).split("+")[0]
 
 
 @cache

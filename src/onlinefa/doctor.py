@@ -5,6 +5,7 @@ Each check says what it found; what is wrong comes with what to do about it.
 
 from __future__ import annotations
 
+import getpass
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,10 @@ _ENVIRONMENT = (
     "print(sys.executable, sys.version.split()[0], numpy.__version__, scipy.__version__, "
     "sklearn.__version__, numba.__version__, pyarrow.__version__)"
 )
+
+
+# Seconds between two looks at the states of jobs, at most, and some more.
+_LONGEST_SILENCE = 240
 
 
 @dataclass(frozen=True)
@@ -87,27 +92,27 @@ def _wanted_partitions(settings: dict[str, Any]) -> dict[str, str]:
 
 def _check_accounting(settings: dict[str, Any], run: Run) -> Finding:
     account = settings["default-resources"].get("slurm_account")
-    known = run("sacctmgr", "-n", "-P", "show", "assoc", "format=account")
+    user = f"user={getpass.getuser()}"
+    known = run("sacctmgr", "-n", "-P", "show", "assoc", user, "format=account")
     if known.returncode:
         return Finding(account is None, "no accounting" + (
             f", but the profile asks for account {account}" if account else ", and none is needed"
         ))  # fmt: skip
     accounts = sorted(set(known.stdout.split()))
     if account and account not in accounts:
-        return Finding(False, f"no account {account}; there are {', '.join(accounts) or 'none'}")
+        return Finding(False, f"no account {account}; yours: {', '.join(accounts) or 'none'}")
     return Finding(True, f"accounting, {f'account {account}' if account else 'no account given'}")
 
 
 def _check_memory_of_jobs(settings: dict[str, Any], run: Run) -> Finding:
     """Finished jobs must be remembered until they are asked for."""
-    needed = 3 * settings["slurm-init-seconds-before-status-checks"]
+    needed = max(3 * settings["slurm-init-seconds-before-status-checks"], _LONGEST_SILENCE)
     lines = run("scontrol", "show", "config").stdout.splitlines()
     ages = [line.split("=")[1].split()[0] for line in lines if line.startswith("MinJobAge")]
     seconds = int(ages[0]) if ages and ages[0].isdigit() else 0
     return Finding(
         seconds >= needed,
-        f"finished jobs are remembered for {seconds} s, {needed} s are needed "
-        "(slurm-init-seconds-before-status-checks in the profile)",
+        f"finished jobs are remembered for {seconds} s (MinJobAge), {needed} s are needed",
     )
 
 
@@ -115,14 +120,19 @@ def _check_nodes(settings: dict[str, Any], results: Path, run: Run) -> Iterator[
     """A job of each partition writes into the folder, and has the same environment as here."""
     here = run(sys.executable, "-c", _ENVIRONMENT).stdout.strip()
     results.mkdir(parents=True, exist_ok=True)
-    for partition in sorted(set(_wanted_partitions(settings).values())):
+    account = settings["default-resources"].get("slurm_account")
+    for use, partition in _wanted_partitions(settings).items():
+        wanted = [*(["-A", account] if account else []), *(["--gpus=1"] if "GPU" in use else [])]
         with tempfile.TemporaryDirectory(dir=results) as folder:
             file = Path(folder, "written")
             program = f"{_ENVIRONMENT}; open({str(file)!r}, 'w').close()"
             answer = run(
                 "srun", "--quiet", "--immediate=60", "-p", partition, "-t", "5", "--mem=1000",
-                sys.executable, "-c", program,
+                *wanted, sys.executable, "-c", program,
             )  # fmt: skip
+            if "immediate" in answer.stderr.lower():
+                yield Finding(True, f"{partition} is busy: no job on it was tried")
+                continue
             if answer.returncode:
                 yield Finding(False, f"a job on {partition} failed: {_last_line(answer.stderr)}")
                 continue
@@ -138,4 +148,7 @@ def _last_line(text: str) -> str:
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba")
+_PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba", "torch")
 
 
 class Provenance:

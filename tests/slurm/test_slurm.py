@@ -128,7 +128,7 @@ def test_the_doctor_finds_what_is_wrong_and_nothing_else(cluster, tmp_path):
     wrong = [finding.text for finding in examine(tmp_path, tmp_path) if not finding.fine]
     assert wrong[0] == "no partition long for cells; there are cpu, gpu"
     assert wrong[1] == "no accounting, but the profile asks for account physics"
-    assert wrong[2].startswith("finished jobs are remembered for 300 s, 600 s are needed")
+    assert wrong[2] == "finished jobs are remembered for 300 s (MinJobAge), 600 s are needed"
     assert wrong[3].startswith("a job on long failed: srun: error: Unable to allocate resources")
     assert len(wrong) == 4
 

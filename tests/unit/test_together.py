@@ -37,7 +37,7 @@ def grid(**changes):
 @pytest.mark.parametrize("experiment", ["synthetic", "change"])
 @pytest.mark.parametrize("algorithm", ["online_em", "online_sga", "recursive_em"])
 def test_at_once_is_one_by_one(experiment, algorithm):
-    bundle = grid()[f"{experiment}/algorithm~{algorithm}/D~12/K~2/seeds~0-2"]
+    bundle = grid()[f"{experiment}/device~cuda/algorithm~{algorithm}/D~12/K~2/seeds~0-2"]
     cells = bundle.cells()[:3]
     run = load(experiment)
     for cell, found in zip(cells, together.run_together(cells, "cpu"), strict=True):
@@ -49,7 +49,7 @@ def test_at_once_is_one_by_one(experiment, algorithm):
 
 
 def test_who_diverges_says_so_alone(monkeypatch):
-    cells = grid()["synthetic/algorithm~online_sga/D~12/K~2/seeds~0-2"].cells()[:3]
+    cells = grid()["synthetic/device~cuda/algorithm~online_sga/D~12/K~2/seeds~0-2"].cells()[:3]
     wild = dataclasses.replace(
         together.import_module(load("synthetic").__module__).trial_of(cells[1])
     )
@@ -71,16 +71,25 @@ def test_who_diverges_says_so_alone(monkeypatch):
 
 
 def test_the_device_concerns_those_who_can_use_it():
-    algorithms = [*SYNTHETIC["algorithms"], "forgetful"]
-    on_gpu = grid(synthetic=SYNTHETIC | {"algorithms": algorithms})
-    on_cpu = grid(synthetic=SYNTHETIC | {"algorithms": algorithms}, device="cpu")
-    concerned = {name for name in on_gpu if on_gpu[name].code != on_cpu[name].code}
+    variants = {
+        "forgetful": {"algorithm": "recursive_em", "forgetting": 150},
+        "three": {"algorithm": "recursive_em", "n_components": 3},
+    }
+    synthetic = SYNTHETIC | {"algorithms": [*SYNTHETIC["algorithms"], *variants]}
+    on_gpu = grid(synthetic=synthetic, variants=variants)
+    on_cpu = grid(synthetic=synthetic, variants=variants, device="cpu")
+    assert {name.replace("/device~cuda", "") for name in on_gpu} == set(on_cpu)
+    concerned = set(on_gpu) - set(on_cpu)
     assert concerned == {
-        f"{experiment}/algorithm~{algorithm}/D~12/K~2/seeds~0-2"
+        f"{experiment}/device~cuda/algorithm~{algorithm}/D~12/K~2/seeds~0-2"
         for experiment in ("synthetic", "change")
         for algorithm in ("online_em", "online_sga", "recursive_em")
     }
-    assert {n for n in on_gpu if on_gpu[n].cells()[0].device == "cuda"} == concerned
+    for name in concerned:
+        assert on_gpu[name].cells()[0].device == "cuda"
+        assert on_gpu[name].code != on_cpu[name.replace("/device~cuda", "")].code
+    for name in set(on_gpu) - concerned:
+        assert on_gpu[name] == on_cpu[name]
 
 
 def test_what_is_registered_is_what_it_is_called():

@@ -11,8 +11,8 @@ rule summarise:
     benchmark:
         "results/benchmarks/summarise/{experiment}.tsv"
     localrule: True
-    conda:
-        "../../envs/onlinefa.yaml"
+    conda:  # of the cells, whose digests have the versions of what fitted them
+        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
     # The experiment's configuration instead of a list of files, which no command line could hold
     # for a large grid.
     params:

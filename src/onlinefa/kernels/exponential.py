@@ -16,7 +16,7 @@ POWERS = np.append(np.exp2(np.arange(SMALLEST, 1024.0)), [np.inf, np.inf, np.inf
 
 @njit(cache=True, fastmath={"contract"}, error_model="numpy")
 def exponentials(x, out):
-    """out = exp(x), to a unit of the last place."""
+    """out = exp(x), to a unit of the last place; infinite from 0.7 times the largest number on."""
     number = x.dtype.type
     inverse, high, low = number(INVERSE_LOG2), number(LOG2_HIGH), number(LOG2_LOW)
     half, lowest, highest = number(0.5), number(LOWEST), number(HIGHEST)
