@@ -16,6 +16,7 @@ from starting import (
     faulty,
     finish,
     locally,
+    log_of,
     on_slurm,
     rows,
     start,
@@ -61,6 +62,8 @@ def test_a_node_dies_and_the_controller_is_restarted(cluster, source, tmp_path):
     (marks / fault).unlink()
     run = on_slurm(tmp_path / "slurm", config, source=source)
     wait((marks / fault).exists, 120)
+    # At its first look the plugin asks the controller how it is set up; it must be there for that.
+    wait(lambda: "steps (" in log_of(tmp_path / "slurm"), 120)
     _, node = cluster.running(fault)
     cluster.crash_node(node)
     cluster.stop_controller()
