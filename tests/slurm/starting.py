@@ -52,11 +52,6 @@ def locally(directory, config, **options):
     return rows(directory)
 
 
-def log_of(directory):
-    """What Snakemake has said so far."""
-    return "".join(path.read_text() for path in directory.glob(".snakemake/log/*.log"))
-
-
 def rows(directory):
     """All results of a run, but for where and how fast they were computed."""
     tables = [pq.ParquetFile(path).read() for path in directory.glob("results/cells/**/*.parquet")]

@@ -7,6 +7,7 @@ import signal
 import time
 
 import pandas as pd
+import pytest
 import yaml
 from cluster import command, wait
 from starting import (
@@ -16,7 +17,6 @@ from starting import (
     faulty,
     finish,
     locally,
-    log_of,
     on_slurm,
     rows,
     start,
@@ -53,25 +53,42 @@ def test_too_little_time_too_little_memory_and_a_cancelled_job(cluster, source, 
     assert len((marks / "fits").read_text().splitlines()) == len(faults) * (1 + 4)
 
 
-def test_a_node_dies_and_the_controller_is_restarted(cluster, source, tmp_path):
+def test_a_node_dies(cluster, source, tmp_path):
     marks, fault = tmp_path / "marks", "sleep_crashed"
     marks.mkdir()
-    config = faulty(marks, fault, "nap")
+    config = faulty(marks, fault)
     (marks / fault).touch()
     expected = locally(tmp_path / "local", config, source=source)
     (marks / fault).unlink()
     run = on_slurm(tmp_path / "slurm", config, source=source)
     wait((marks / fault).exists, 120)
-    # At its first look the plugin asks the controller how it is set up; it must be there for that.
-    wait(lambda: "steps (" in log_of(tmp_path / "slurm"), 120)
     _, node = cluster.running(fault)
     cluster.crash_node(node)
-    cluster.stop_controller()
-    time.sleep(12)
-    cluster.start_controller()
     wait(lambda: "NODE_FAIL" in cluster.ended())
     cluster.start_node(node)
     finish(run)
+    pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
+
+
+@pytest.mark.xfail(
+    reason="the plugin falls back to sacct for good if the controller is away when it looks"
+)
+def test_the_controller_is_restarted(cluster, source, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    config = faulty(marks, "nap")
+    expected = locally(tmp_path / "local", config, source=source)
+    (marks / "fits").unlink()
+    run = on_slurm(tmp_path / "slurm", config, source=source)
+    try:
+        wait((marks / "fits").exists, 60)
+        cluster.stop_controller()
+        time.sleep(12)
+        cluster.start_controller()
+        output = run.communicate(timeout=120)[0]
+        assert run.returncode == 0, output[-5000:]
+    finally:
+        run.kill()
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
 
 
