@@ -1,6 +1,6 @@
 """Look at a cluster before the first job: `python -m onlinefa doctor`.
 
-Each check says what it found; what is wrong comes with what to do about it.
+Each check says what it found, and what there is instead of what the profile asks for.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # A node imports what a job imports, and says which Python and which versions it has.
 _ENVIRONMENT = (
@@ -40,24 +38,23 @@ class Finding:
         return f"{'ok   ' if self.fine else 'WRONG'} {self.text}"
 
 
-def examine(profile: Path, results: Path, run: Run | None = None) -> Iterator[Finding]:
+def examine(profile: Path, results: Path) -> Iterator[Finding]:
     """All checks of a profile and of the folder that jobs write to."""
-    run = run or _run
     settings = yaml.safe_load((profile / "config.yaml").read_text())
     if shutil.which("sbatch") is None:
         yield Finding(False, "no sbatch here: run this on a login node, or load Slurm's module")
         return
-    answer = run("sinfo", "--version")
-    nodes = run("sinfo", "-h", "-o", "%P %D %G %l")
+    answer = _run("sinfo", "--version")
+    nodes = _run("sinfo", "-h", "-o", "%P %D %G %l")
     if nodes.returncode:
         yield Finding(False, f"Slurm's controller does not answer: {_last_line(nodes.stderr)}")
         return
     yield Finding(True, f"{answer.stdout.strip()} answers")
     partitions = _partitions(nodes.stdout)
     yield from _check_partitions(settings, partitions)
-    yield _check_accounting(settings, run)
-    yield _check_memory_of_jobs(settings, run)
-    yield from _check_nodes(settings, results, run)
+    yield _check_accounting(settings)
+    yield _check_memory_of_jobs(settings)
+    yield from _check_nodes(settings, results)
 
 
 def _partitions(text: str) -> dict[str, set[str]]:
@@ -90,10 +87,10 @@ def _wanted_partitions(settings: dict[str, Any]) -> dict[str, str]:
     return {"cells": cpu, "GPU cells": gpu}
 
 
-def _check_accounting(settings: dict[str, Any], run: Run) -> Finding:
+def _check_accounting(settings: dict[str, Any]) -> Finding:
     account = settings["default-resources"].get("slurm_account")
     user = f"user={getpass.getuser()}"
-    known = run("sacctmgr", "-n", "-P", "show", "assoc", user, "format=account")
+    known = _run("sacctmgr", "-n", "-P", "show", "assoc", user, "format=account")
     if known.returncode:
         return Finding(account is None, "no accounting" + (
             f", but the profile asks for account {account}" if account else ", and none is needed"
@@ -104,10 +101,10 @@ def _check_accounting(settings: dict[str, Any], run: Run) -> Finding:
     return Finding(True, f"accounting, {f'account {account}' if account else 'no account given'}")
 
 
-def _check_memory_of_jobs(settings: dict[str, Any], run: Run) -> Finding:
+def _check_memory_of_jobs(settings: dict[str, Any]) -> Finding:
     """Finished jobs must be remembered until they are asked for."""
     needed = max(3 * settings["slurm-init-seconds-before-status-checks"], _LONGEST_SILENCE)
-    lines = run("scontrol", "show", "config").stdout.splitlines()
+    lines = _run("scontrol", "show", "config").stdout.splitlines()
     ages = [line.split("=")[1].split()[0] for line in lines if line.startswith("MinJobAge")]
     seconds = int(ages[0]) if ages and ages[0].isdigit() else 0
     return Finding(
@@ -116,9 +113,9 @@ def _check_memory_of_jobs(settings: dict[str, Any], run: Run) -> Finding:
     )
 
 
-def _check_nodes(settings: dict[str, Any], results: Path, run: Run) -> Iterator[Finding]:
+def _check_nodes(settings: dict[str, Any], results: Path) -> Iterator[Finding]:
     """A job of each partition writes into the folder, and has the same environment as here."""
-    here = run(sys.executable, "-c", _ENVIRONMENT).stdout.strip()
+    here = _run(sys.executable, "-c", _ENVIRONMENT).stdout.strip()
     results.mkdir(parents=True, exist_ok=True)
     account = settings["default-resources"].get("slurm_account")
     for use, partition in _wanted_partitions(settings).items():
@@ -126,7 +123,7 @@ def _check_nodes(settings: dict[str, Any], results: Path, run: Run) -> Iterator[
         with tempfile.TemporaryDirectory(dir=results) as folder:
             file = Path(folder, "written")
             program = f"{_ENVIRONMENT}; open({str(file)!r}, 'w').close()"
-            answer = run(
+            answer = _run(
                 "srun", "--quiet", "--immediate=60", "-p", partition, "-t", "5", "--mem=1000",
                 *wanted, sys.executable, "-c", program,
             )  # fmt: skip

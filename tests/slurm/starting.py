@@ -68,6 +68,19 @@ def faulty(marks, *faults):
     return {"variants": variants, "synthetic": GRID | {"algorithms": [*faults, "diagonal"]}}
 
 
+def undisturbed(tmp_path, source, *faults):
+    """A configuration with faults, the folder of their marks, and the rows without any fault."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    config = faulty(marks, *faults)
+    for fault in faults:
+        (marks / fault).touch()
+    expected = locally(tmp_path / "local", config, source=source)
+    for mark in marks.iterdir():
+        mark.unlink()
+    return config, marks, expected
+
+
 def check_same_rows_as_locally(tmp_path):
     algorithms = ["online_em", "online_sga", "batch_ml", "recursive_em"]
     config = {"synthetic": GRID | {"algorithms": algorithms}}

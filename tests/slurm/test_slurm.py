@@ -14,12 +14,11 @@ from starting import (
     GRID,
     ROOT,
     check_same_rows_as_locally,
-    faulty,
     finish,
-    locally,
     on_slurm,
     rows,
     start,
+    undisturbed,
 )
 
 from onlinefa.doctor import examine
@@ -30,14 +29,8 @@ def test_same_rows_as_on_one_machine(cluster, tmp_path):
 
 
 def test_too_little_time_too_little_memory_and_a_cancelled_job(cluster, source, tmp_path):
-    marks, faults = tmp_path / "marks", ["sleep", "hoard", "sleep_cancelled"]
-    marks.mkdir()
-    config = faulty(marks, *faults)
-    for fault in faults:
-        (marks / fault).touch()
-    expected = locally(tmp_path / "local", config, source=source)
-    for mark in (*faults, "fits"):
-        (marks / mark).unlink()
+    faults = ["sleep", "hoard", "sleep_cancelled"]
+    config, marks, expected = undisturbed(tmp_path, source, *faults)
     # A minute and 1.5 GB at first, twice as much then.
     resources = ("--set-resources", "fit:runtime=attempt", "fit:mem_mb=1500*attempt")
     run = on_slurm(tmp_path / "slurm", config, *resources, source=source)
@@ -54,12 +47,8 @@ def test_too_little_time_too_little_memory_and_a_cancelled_job(cluster, source, 
 
 
 def test_a_node_dies(cluster, source, tmp_path):
-    marks, fault = tmp_path / "marks", "sleep_crashed"
-    marks.mkdir()
-    config = faulty(marks, fault)
-    (marks / fault).touch()
-    expected = locally(tmp_path / "local", config, source=source)
-    (marks / fault).unlink()
+    fault = "sleep_crashed"
+    config, marks, expected = undisturbed(tmp_path, source, fault)
     run = on_slurm(tmp_path / "slurm", config, source=source)
     wait((marks / fault).exists, 120)
     _, node = cluster.running(fault)
@@ -74,11 +63,7 @@ def test_a_node_dies(cluster, source, tmp_path):
     reason="the plugin falls back to sacct for good if the controller is away when it looks"
 )
 def test_the_controller_is_restarted(cluster, source, tmp_path):
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    config = faulty(marks, "nap")
-    expected = locally(tmp_path / "local", config, source=source)
-    (marks / "fits").unlink()
+    config, marks, expected = undisturbed(tmp_path, source, "nap")
     run = on_slurm(tmp_path / "slurm", config, source=source)
     try:
         wait((marks / "fits").exists, 60)
@@ -94,11 +79,7 @@ def test_the_controller_is_restarted(cluster, source, tmp_path):
 
 def test_snakemake_is_killed_and_started_again(cluster, source, tmp_path):
     """Nothing that was finished is fitted twice, and nothing is lost."""
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    config = faulty(marks, "nap")
-    expected = locally(tmp_path / "local", config, source=source)
-    (marks / "fits").unlink()
+    config, _, expected = undisturbed(tmp_path, source, "nap")
     store = tmp_path / "slurm" / "results" / "store"
     one_seed_a_job = ("--config", "job_minutes=0.01")
     run = on_slurm(tmp_path / "slurm", config, *one_seed_a_job, source=source)
