@@ -35,7 +35,16 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
     )
     failed = []
     device = devices.resolve(missing[0].device) if missing else ""
-    for together in _fitted_together(missing, device):
+    order = list(_fitted_together(missing, device))
+    # The job that fitted the others may be at it still, if Snakemake was started again meanwhile:
+    # the two begin at different ends, and each leaves out what the other has finished.
+    if len(missing) < len(cells):
+        order.reverse()
+    for together in order:
+        found |= {cell.digest(): store.get(cell.digest()) for cell in together}
+        together = [cell for cell in together if found[cell.digest()] is None]
+        if not together:
+            continue
         try:
             fitted = _fit(together, tables, device)
         except Exception:

@@ -78,6 +78,22 @@ def test_finished_cells_are_not_fitted_again_however_they_are_bundled(fitted, tm
     assert fitted.seeds == [0, 1, 2, 3]
 
 
+def test_two_jobs_with_the_same_cells_share_them(fitted, tmp_path, monkeypatch):
+    fit(bundle_of(0), tmp_path)
+    run = fitted.run
+
+    def beside_another_job(one, tables):
+        """The job that has fitted seed 0 goes on to seed 1, while this one is at its first."""
+        if one.seed == 2:
+            fit(bundle_of(1), tmp_path)
+        return run(one, tables)
+
+    monkeypatch.setattr(experiments, "load", lambda name: beside_another_job)
+    rows = pq.read_table(fit(BUNDLE, tmp_path))
+    assert fitted.seeds == [0, 1, 2]
+    assert rows["seed"].to_pylist() == [0, 1, 2]
+
+
 def test_going_back_to_an_earlier_setting_is_free(fitted, tmp_path):
     other = bundle_of(0, 1, 2, T=[7])
     first = pq.read_table(fit(BUNDLE, tmp_path))

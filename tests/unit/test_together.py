@@ -135,7 +135,7 @@ def test_a_job_fits_what_is_missing_of_each_group_at_once(monkeypatch, tmp_path)
         ).values()
         fitting.fit_bundle(bundle, store, tmp_path, output)
     assert batches == [
-        [("1-10", 0)], [("1-100", 0)], [("1-10", 1), ("1-10", 2)], [("1-100", 1), ("1-100", 2)]
+        [("1-10", 0)], [("1-100", 0)], [("1-100", 1), ("1-100", 2)], [("1-10", 1), ("1-10", 2)]
     ]  # fmt: skip
     cell = bundle.cells()[1]
     rows = store.get(cell.digest()).to_pylist()
