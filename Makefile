@@ -40,13 +40,18 @@ bench: $(VENV)/installed-dev
 clean:
 	rm -rf results .snakemake
 
-# A stamp, so that nothing is installed twice.
-$(VENV)/installed: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
-	python -m pip install --quiet --editable . --constraint constraints.txt
-	touch $@
+# Stamps, so that nothing is installed twice.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+$(PYTHON) -m venv $(VENV)
+python -m pip install --quiet --editable '.$(extra)' --constraint constraints.txt
+touch $@
+endef
 
-$(VENV)/installed-dev: $(VENV)/installed
-	python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
-	touch $@
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(install)
+
+$(VENV)/installed-dev: extra := [dev]
+$(VENV)/installed-dev: pyproject.toml constraints.txt
+	$(install)
+	touch $(VENV)/installed
