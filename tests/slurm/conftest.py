@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cluster import Cluster, why_not
-from starting import ROOT
+from starting import EVERY_KIND, GRID, ROOT, in_order, locally
+
+FAULTS = ("sleep", "hoard", "cancelled", "crashed", "hold")
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +30,60 @@ def cluster(request):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory):
+@pytest.fixture(scope="session")
+def possible():
+    """Nothing is fitted for tests that are skipped."""
+    reason = why_not(accounting=False)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def every_kind(possible, tmp_path_factory):
+    """The rows of EVERY_KIND without a cluster."""
+    return locally(tmp_path_factory.mktemp("every_kind"), EVERY_KIND)
+
+
+@pytest.fixture(scope="session")
+def source(possible, tmp_path_factory):
     """The source, with an algorithm that misbehaves."""
     folder = Path(shutil.copytree(ROOT / "src", tmp_path_factory.mktemp("source") / "src"))
     shutil.copy(Path(__file__).parent / "faulty.py", folder / "onlinefa" / "estimators")
     return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(source, tmp_path_factory):
+    """The folder of marks, and the rows of a run where no fault occurs, because all have a mark."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    marks = folder / "marks"
+    marks.mkdir()
+    for fault in FAULTS:
+        (marks / fault).touch()
+    return marks, locally(folder, faulty(marks, FAULTS), source=source)
+
+
+@pytest.fixture
+def disturbed(undisturbed):
+    """For some faults: the configuration, and the rows to be had in spite of them. No marks yet."""
+    marks, expected = undisturbed
+    for mark in marks.iterdir():
+        mark.unlink()
+
+    def with_faults(*faults):
+        among = expected["algorithm"].isin([*faults, "diagonal"])
+        return faulty(marks, faults), in_order(expected[among])
+
+    def fits():
+        file = marks / "fits"
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+    return SimpleNamespace(marks=marks, by=with_faults, fits=fits)
+
+
+def faulty(marks, faults):
+    """A configuration with a job for each fault, and one without."""
+    variants = {
+        fault: {"algorithm": "faulty", "fault": fault, "marks": str(marks)} for fault in faults
+    }
+    return {"variants": variants, "synthetic": GRID | {"algorithms": [*faults, "diagonal"]}}

@@ -13,10 +13,11 @@ from onlinefa.moments import RunningMoments
 
 
 class Faulty(FactorEstimator):
-    """The diagonal control, after a `fault`: "sleep" for ever, "hoard" memory, or "nap" a while.
+    """The diagonal control, after a `fault`.
 
-    A fault leaves a mark in a folder, and is not repeated where there is one; a nap always is.
-    Every fit adds a line to `fits` there.
+    A fault leaves a mark in a folder, and is not repeated where there is one: the fit never ends,
+    and for "hoard" it takes too much memory. "hold" goes on as soon as someone else leaves its
+    mark. Every fit adds a line to `fits` there.
     """
 
     def __init__(self, *, fault: str = "none", marks: str = "") -> None:
@@ -42,11 +43,12 @@ class _State(RunningMoments):
         with (self.marks / "fits").open("a") as fits:
             fits.write(f"{self.fault} {self.mean.sum()}\n")
         mark = self.marks / self.fault
-        if self.fault == "nap":
-            time.sleep(4)
+        if self.fault == "hold":
+            while not mark.exists():
+                time.sleep(0.2)
         elif not mark.exists():
             mark.touch()
-            hoard = [np.ones(10**7) for _ in range(40 if self.fault == "hoard" else 0)]  # 3.2 GB
+            hoard = [np.ones(10**7) for _ in range(25 if self.fault == "hoard" else 0)]  # 2 GB
             time.sleep(600)
             del hoard
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from starting import check_same_rows_as_locally
+from starting import check_to_the_end, start
 
 ACCOUNTING = True
 
 
-def test_same_rows_as_on_one_machine(cluster, tmp_path):
-    check_same_rows_as_locally(tmp_path)
+def test_to_the_end_with_the_same_rows_as_on_one_machine(cluster, every_kind, tmp_path):
+    check_to_the_end(tmp_path, every_kind, start)

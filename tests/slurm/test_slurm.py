@@ -2,85 +2,77 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import time
-
 import pandas as pd
 import yaml
 from cluster import command, wait
-from starting import (
-    GRID,
-    ROOT,
-    check_same_rows_as_locally,
-    finish,
-    on_slurm,
-    rows,
-    start,
-    undisturbed,
-)
+from starting import GRID, ROOT, check_to_the_end, finish, on_slurm, rows, start, stop
 
 from onlinefa.doctor import examine
 
 
-def test_same_rows_as_on_one_machine(cluster, tmp_path):
-    check_same_rows_as_locally(tmp_path)
+def test_to_the_end_with_the_same_rows_as_on_one_machine(cluster, every_kind, tmp_path):
+    check_to_the_end(tmp_path, every_kind, on_slurm)
 
 
-def test_too_little_time_too_little_memory_and_a_cancelled_job(cluster, source, tmp_path):
-    faults = ["sleep", "hoard", "sleep_cancelled"]
-    config, marks, expected = undisturbed(tmp_path, source, *faults)
+def test_too_little_time_or_memory_a_cancelled_job_and_a_dead_node(
+    cluster, source, disturbed, tmp_path
+):
+    config, expected = disturbed.by("sleep", "hoard", "cancelled", "crashed")
     # A minute and 1.5 GB at first, twice as much then.
     resources = ("--set-resources", "fit:runtime=attempt", "fit:mem_mb=1500*attempt")
     run = on_slurm(tmp_path / "slurm", config, *resources, source=source)
-    wait((marks / "sleep_cancelled").exists, 120)
-    job, _ = cluster.running("sleep_cancelled")
+    wait((disturbed.marks / "cancelled").exists, 120)
+    job, _ = cluster.running("cancelled")
     command("scancel", job)
-    finish(run)
-    pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
-    assert {"TIMEOUT", "CANCELLED", "COMPLETED"} <= cluster.ended()
-    assert {"OUT_OF_MEMORY", "FAILED"} & cluster.ended()
-    # A fit that was cut short, and the one that took its place, for each fault; two seeds and two
-    # spectra in a job, of which the first was cut short.
-    assert len((marks / "fits").read_text().splitlines()) == len(faults) * (1 + 4)
-
-
-def test_a_node_dies(cluster, source, tmp_path):
-    fault = "sleep_crashed"
-    config, marks, expected = undisturbed(tmp_path, source, fault)
-    run = on_slurm(tmp_path / "slurm", config, source=source)
-    wait((marks / fault).exists, 120)
-    _, node = cluster.running(fault)
+    wait((disturbed.marks / "crashed").exists, 120)
+    _, node = cluster.running("crashed")
     cluster.crash_node(node)
-    wait(lambda: "NODE_FAIL" in cluster.ended())
+    wait(lambda: "NODE_FAIL" in cluster.states("crashed"), 120)
     cluster.start_node(node)
     finish(run)
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
+    assert cluster.states("sleep") == {"TIMEOUT", "COMPLETED"}
+    assert cluster.states("hoard") - {"OUT_OF_MEMORY", "FAILED"} == {"COMPLETED"}
+    assert len(cluster.states("hoard")) == 2
+    assert cluster.states("cancelled") == {"CANCELLED", "COMPLETED"}
+    assert cluster.states("crashed") == {"NODE_FAIL", "COMPLETED"}
 
 
-def test_the_controller_is_restarted(cluster, source, tmp_path):
-    config, marks, expected = undisturbed(tmp_path, source, "nap")
-    run = on_slurm(tmp_path / "slurm", config, source=source)
-    wait((marks / "fits").exists, 60)
+def test_the_controller_is_restarted(cluster, source, disturbed, tmp_path):
+    config, expected = disturbed.by("hold")
+    # A squeue that leaves a mark when it had no answer.
+    missed = disturbed.marks / "missed"
+    squeue = tmp_path / "bin" / "squeue"
+    squeue.parent.mkdir()
+    squeue.write_text(f'#!/bin/sh\n/usr/bin/squeue "$@" || {{ touch {missed}; exit 1; }}\n')
+    squeue.chmod(0o755)
+    run = on_slurm(tmp_path / "slurm", config, source=source, path=[squeue.parent])
+    wait((disturbed.marks / "fits").exists, 120)
+    # Slurm tells a controller that was away of a job's end only after a minute.
+    wait(lambda: "Finished jobid" in run.output.read_text(), 120)
     cluster.stop_controller()
-    time.sleep(12)  # long enough for the plugin to miss it
+    wait(missed.exists, 120)
+    (disturbed.marks / "hold").touch()
     cluster.start_controller()
     finish(run)
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
 
 
-def test_snakemake_is_killed_and_started_again(cluster, source, tmp_path):
+def test_snakemake_is_killed_and_started_again(cluster, source, disturbed, tmp_path):
     """Nothing that was finished is fitted twice, and nothing is lost."""
-    config, _, expected = undisturbed(tmp_path, source, "nap")
+    config, expected = disturbed.by("hold")
     store = tmp_path / "slurm" / "results" / "store"
     one_seed_a_job = ("--config", "job_minutes=0.01")
     run = on_slurm(tmp_path / "slurm", config, *one_seed_a_job, source=source)
-    wait(lambda: len(list(store.glob("*/*.parquet"))) >= 2, 120)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
+    wait(lambda: len(list(store.glob("*/*.parquet"))) == 4, 120)  # the diagonal's
+    wait(lambda: disturbed.fits() == 2, 120)  # both seeds are held
+    stop(run)
     finished = {path: path.stat().st_mtime_ns for path in store.glob("*/*.parquet")}
     finish(start(tmp_path / "slurm", config, "--unlock", source=source))
-    finish(on_slurm(tmp_path / "slurm", config, *one_seed_a_job, source=source))
+    run = on_slurm(tmp_path / "slurm", config, *one_seed_a_job, source=source)
+    wait(lambda: disturbed.fits() == 4, 120)  # and once more, beside the jobs of the first run
+    (disturbed.marks / "hold").touch()
+    finish(run)
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
 
@@ -88,21 +80,7 @@ def test_snakemake_is_killed_and_started_again(cluster, source, tmp_path):
 def test_what_no_node_has_is_refused_in_one_line(cluster, tmp_path):
     config = {"synthetic": GRID | {"algorithms": ["diagonal"]}}
     run = on_slurm(tmp_path / "slurm", config, "--set-resources", "fit:mem_mb=10**7")
-    output = run.communicate(timeout=200)[0]
-    assert run.returncode == 1
-    assert "Requested node configuration is not available" in output
-
-
-def test_a_gpu_is_asked_for_by_who_uses_it(cluster, tmp_path):
-    config = {"device": "auto", "synthetic": GRID | {"algorithms": ["online_em", "diagonal"]}}
-    finish(on_slurm(tmp_path / "auto", config))
-    logs = {
-        path.relative_to(tmp_path / "auto" / "results" / "logs" / "fit").parts[1]: path.read_text()
-        for path in tmp_path.glob("auto/results/logs/fit/**/*.log")
-    }
-    assert "CUDA_VISIBLE_DEVICES=0" in logs["device~auto"]
-    assert "CUDA" not in logs["algorithm~diagonal"]
-    assert set(rows(tmp_path / "auto")["device"]) == {"cpu"}  # the GPU is none
+    assert "Requested node configuration is not available" in finish(run, code=1)
 
 
 def test_the_doctor_finds_what_is_wrong_and_nothing_else(cluster, tmp_path):
@@ -111,12 +89,12 @@ def test_the_doctor_finds_what_is_wrong_and_nothing_else(cluster, tmp_path):
     assert "GPUs of partition gpu: gpu:fake:2" in [finding.text for finding in found]
     profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
     profile["default-resources"] = {"slurm_partition": "long", "slurm_account": "physics"}
-    profile["slurm-init-seconds-before-status-checks"] = 200
+    profile["slurm-init-seconds-before-status-checks"] = 2000
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(profile))
     wrong = [finding.text for finding in examine(tmp_path, tmp_path) if not finding.fine]
     assert wrong[0] == "no partition long for cells; there are cpu, gpu"
     assert wrong[1] == "no accounting, but the profile asks for account physics"
-    assert wrong[2] == "finished jobs are remembered for 300 s (MinJobAge), 600 s are needed"
+    assert wrong[2] == "finished jobs are remembered for 3600 s (MinJobAge), 6000 s are needed"
     assert wrong[3].startswith("a job on long failed: srun: error: Unable to allocate resources")
     assert len(wrong) == 4
 
