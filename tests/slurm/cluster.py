@@ -8,11 +8,12 @@ plugin's jobs find no other place, because it hides SLURM_CONF from them.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # One CPU a node, so that a node that dies takes one job with it.
@@ -33,6 +34,8 @@ def why_not(accounting: bool) -> str:
     ]
     if missing:
         return f"{', '.join(missing)} not installed: see tests/slurm/install"
+    if "SLURM_JOB_ID" in os.environ:
+        return "this is a job of another cluster"
     if os.geteuid() != 0:
         return "a cluster of one's own needs root"
     files = [ETC / f"{name}.conf" for name in ("slurm", "gres", "cgroup", "slurmdbd")]
@@ -198,21 +201,17 @@ class Cluster:
         """The node dies with everything that runs on it."""
         jobs = command("squeue", "-h", "-t", "R", "-w", node, "-o", "%A").split()
         self._kill(node, signal.SIGKILL)
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                title = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                variables = (process / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue  # it has ended meanwhile
-            for job in jobs:
-                its_own = f"SLURM_JOB_ID={job}".encode() in variables
-                if its_own or f"slurmstepd: [{job}." in title:
-                    kill(int(process.name), signal.SIGKILL)
+        for process, job in _processes_of_jobs():
+            if job in jobs:
+                kill(process, signal.SIGKILL)
 
     def stop(self) -> None:
         succeeds("scancel", "--user", "root")
         for daemon in (*NODES, "slurmctld", "slurmdbd", "mariadbd", "munged"):
             self._kill(daemon, signal.SIGTERM)
+        # A test may have failed while the controller was away.
+        for process, _ in _processes_of_jobs():
+            kill(process, signal.SIGKILL)
         for link in ETC.glob("*.conf"):
             if link.is_symlink() and self.folder in link.readlink().parents:
                 link.unlink()
@@ -244,6 +243,21 @@ class Cluster:
         """The states of all jobs whose comment says what."""
         lines = command("squeue", "-h", "-t", "all", "-o", "%T|%k").splitlines()
         return {line.split("|")[0] for line in lines if what in line}
+
+
+def _processes_of_jobs() -> Iterator[tuple[int, str]]:
+    """Each process that belongs to a job, and the job's number."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (process / "cmdline").read_bytes().decode(errors="replace")
+            variables = (process / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue  # it has ended meanwhile
+        found = re.search(r"^slurmstepd: \[(\d+)\.", title) or re.search(
+            r"(?:^|\0)SLURM_JOB_ID=(\d+)\0", variables
+        )
+        if found:
+            yield int(process.name), found[1]
 
 
 def command(*arguments: str) -> str:

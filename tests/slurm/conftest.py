@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from cluster import Cluster, why_not
-from starting import EVERY_KIND, GRID, ROOT, in_order, locally
+from starting import EVERY_KIND, GRID, ROOT, STARTED, in_order, locally, stop
 
 FAULTS = ("sleep", "hoard", "cancelled", "crashed", "hold")
 
@@ -28,6 +28,14 @@ def cluster(request):
     finally:
         running.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running():
+    """Whatever a test that fails has started."""
+    yield
+    while STARTED:
+        stop(STARTED.pop())
 
 
 @pytest.fixture(scope="session")

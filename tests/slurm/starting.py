@@ -22,6 +22,7 @@ EVERY_KIND = {
     "synthetic": GRID | {"algorithms": ["online_em", "batch_ml", "shrunk_em"]},
 }
 SOON = ("--slurm-init-seconds-before-status-checks", "3")  # the profile's 20 are for long jobs
+STARTED = []
 IMPATIENT = (sys.executable, str(Path(__file__).parent / "impatient.py"))
 
 
@@ -50,6 +51,7 @@ def start(
             start_new_session=True,
         )  # fmt: skip
     run.output = directory / "output"
+    STARTED.append(run)
     return run
 
 
@@ -60,10 +62,7 @@ def on_slurm(directory, config, *arguments, **options):
 
 def finish(run, code=0):
     """What a run has printed, once it has ended as it should."""
-    try:
-        run.wait(timeout=500)
-    finally:
-        stop(run)
+    run.wait(timeout=500)
     output = run.output.read_text()
     assert run.returncode == code, output[-5000:]
     return output
