@@ -131,7 +131,11 @@ def test_one_block_is_pca_with_a_diagonal_remainder(n):
 @pytest.mark.parametrize("n", [2, 3, 20, 21, 22, 23, 41, T])
 def test_the_diagonal_is_that_of_the_sample_wherever_the_stream_stands(n):
     model = IncrementalPCA(3, block_size=20).fit(ROWS[:n])
-    np.testing.assert_allclose(np.diag(model.get_covariance()), ROWS[:n].var(axis=0), rtol=1e-12)
+    variances = ROWS[:n].var(axis=0)
+    # Rounding is that of the largest one, which another processor's order of sums shows.
+    np.testing.assert_allclose(
+        np.diag(model.get_covariance()), variances, rtol=1e-12, atol=1e-15 * variances.max()
+    )
 
 
 def test_in_many_blocks_too_the_mean_variance_of_the_others_is_taken_off():
