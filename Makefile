@@ -18,7 +18,7 @@ run: $(VENV)/installed
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
 test: $(VENV)/installed-dev
-	pytest --numprocesses 2 --dist loadfile
+	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-slurm: $(VENV)/installed-dev
 	tests/slurm/install

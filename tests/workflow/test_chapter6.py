@@ -90,7 +90,8 @@ def test_a_table_that_cannot_be_had_is_said_once_and_clearly(tmp_path):
         "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "",
         "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path),
     }  # fmt: skip
-    run = snakemake(tmp_path, "--show-failed-logs", *with_walks(tmp_path), **nowhere)
+    target = ("--", "results/summary/linear.parquet")
+    run = snakemake(tmp_path, "--show-failed-logs", *with_walks(tmp_path), *target, **nowhere)
     assert run.returncode == 1
     text = run.stdout + run.stderr
     assert "no source has the table 'yacht'. Tried, in this order:" in text

@@ -26,6 +26,7 @@ SMALL = {
     "linear": None,
     "plane": None,
 }
+SUMMARY = "results/summary/synthetic.parquet"
 JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
 AFTER_FITS = {
@@ -128,7 +129,8 @@ def fitted(directory):
 
 def test_a_third_spectrum_fits_only_its_own_cells(finished):
     before = fitted(finished)
-    run = snakemake(finished, *with_config(finished, spectrum=[[1, 10], [1, 50], [1, 100]]))
+    three = with_config(finished, spectrum=[[1, 10], [1, 50], [1, 100]])
+    run = snakemake(finished, *three, "--", SUMMARY)
     assert run.returncode == 0, run.stderr
     after = fitted(finished)
     assert len(after) == CELLS + JOBS
@@ -138,7 +140,7 @@ def test_a_third_spectrum_fits_only_its_own_cells(finished):
 def test_other_bundles_refit_nothing(finished):
     before = fitted(finished)
     assert len(before) == CELLS
-    run = snakemake(finished, *with_config(finished, seeds_per_job=2))
+    run = snakemake(finished, *with_config(finished, seeds_per_job=2), "--", SUMMARY)
     assert run.returncode == 0, run.stderr
     assert fitted(finished) == before
     name = "algorithm~diagonal/D~12/K~2/seeds~0-1.parquet"
@@ -188,7 +190,9 @@ class _State(RunningMoments):
 def test_a_new_algorithm_is_one_file_and_one_word(tmp_path):
     source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
     (source / "onlinefa" / "estimators" / "one_variance.py").write_text(NEW_ALGORITHM)
-    arguments = with_config(tmp_path, algorithms=["one_variance", "diagonal"], spectrum=[[1, 10]])
+    arguments = with_config(
+        tmp_path, algorithms=["one_variance", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2
+    )
     run = snakemake(tmp_path, *arguments, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     table = (tmp_path / "results" / "tables" / "synthetic" / "relative_frobenius.md").read_text()
@@ -212,7 +216,7 @@ def test_a_bad_config_stops_before_any_job(tmp_path):
 def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
     arguments = with_config(
         tmp_path, algorithms=["online_sga", "diagonal"], spectrum=[[1, 10000]],
-        settings={"online_sga": {"learning_rate": 1e9}},
+        settings={"online_sga": {"learning_rate": 1e9}}, seeds_per_job=2,
     )  # fmt: skip
     run = snakemake(tmp_path, *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
