@@ -1,42 +1,26 @@
-"""The registry of algorithms: one file per algorithm, found by its name.
-
-A file `online_em.py` here *is* the algorithm `online_em`: the one estimator class that it defines
-is what the benchmark runs. Nothing is listed by hand, and nothing is imported before it is used.
-"""
+"""The estimators: algorithms that fit a factor Gaussian to rows. One file for each."""
 
 from __future__ import annotations
 
-import ast
 import inspect
-import pkgutil
-from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from onlinefa import registry
 
 if TYPE_CHECKING:
     from onlinefa.estimators.base import FactorEstimator
 
-_NOT_ALGORITHMS = {"base"}
 _OFFERED = {"n_components", "init_factors", "random_state"}
-
-
-class BadAlgorithm(TypeError):
-    """A file of this folder is not what an algorithm's file must be."""
 
 
 def names() -> list[str]:
     """All registered algorithms, sorted."""
-    modules = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in modules if name not in _NOT_ALGORITHMS)
+    return registry.names(__path__)
 
 
 def load(name: str) -> type[FactorEstimator]:
     """The estimator class of an algorithm."""
-    estimator: type[FactorEstimator] = getattr(
-        import_module(f"{__name__}.{name}"), class_name(name)
-    )
-    return estimator
+    return registry.load(__name__, __path__, name)
 
 
 def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimator:
@@ -58,45 +42,12 @@ def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimato
     return estimator(**accepted | settings)
 
 
-@cache
 def default_settings(name: str) -> dict[str, Any]:
     """An algorithm's own settings and their defaults, read from its file without importing it."""
-    for method in _definition(name).body:
-        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-            arguments, defaults = method.args.kwonlyargs, method.args.kw_defaults
-            return {
-                argument.arg: _default(name, argument.arg, default)
-                for argument, default in zip(arguments, defaults, strict=True)
-                if argument.arg not in _OFFERED
-            }
-    return {}
-
-
-def _default(name: str, argument: str, value: ast.expr | None) -> Any:
-    try:
-        return ast.literal_eval(value) if value else None
-    except ValueError:
-        path = Path(__path__[0], f"{name}.py")
-        raise BadAlgorithm(f"{path}: the default of {argument} must be a plain value") from None
+    found = registry.settings(__path__[0], name)
+    return {key: value for key, value in found.items() if key not in _OFFERED}
 
 
 def class_name(name: str) -> str:
     """The name of an algorithm's class, read from its file without importing it."""
-    return _definition(name).name
-
-
-@cache
-def _definition(name: str) -> ast.ClassDef:
-    path = Path(__path__[0], f"{name}.py")
-    try:
-        tree = ast.parse(path.read_text())
-    except SyntaxError as error:
-        raise BadAlgorithm(f"{path}: line {error.lineno}: {error.msg}") from None
-    public = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    ]
-    if len(public) != 1:
-        raise BadAlgorithm(f"{path}: must define one public class, it defines {len(public)}")
-    return public[0]
+    return registry.class_name(__path__[0], name)
