@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.models.scaling import Scaling, with_one
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,9 @@ class LinearRegression:
     def of_table(cls, inputs: Array, y: Array, prior_share: float = 0.01) -> LinearRegression:
         """As section 6.1 sets it up: standardised inputs, a constant one for the bias, beta from
         the variance of y, and alpha as a share of the mean diagonal of beta X'X."""
-        for name, column in [*enumerate(inputs.T), ("y", y)]:
-            if np.ptp(column) == 0:
-                raise ValueError(f"column {name} does not vary")
-        standardised = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
-        X = np.column_stack([standardised, np.ones(len(y))])
+        if np.ptp(y) == 0:
+            raise ValueError("column y does not vary")
+        X = with_one(Scaling.of(inputs).apply(inputs))
         beta = 1 / float(np.var(y))
         return cls(X, y, alpha=prior_share * beta * float(np.mean(np.sum(X**2, axis=0))), beta=beta)
 

@@ -1,0 +1,159 @@
+"""Gaussian process regression by Cholesky decomposition, and the choice of its parameters.
+
+Section 2.3.1 of the thesis. With K = k(X, X) + noise I = L L' and a = K^-1 y, the posterior of the
+function at x* has mean k*'a and variance k(x*, x*) - |L^-1 k*|^2, and the log marginal likelihood
+of y is -y'a / 2 - sum(log L_ii) - N log(2 pi) / 2.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from onlinefa.gaussian import Array
+from onlinefa.models.covariance import Covariance
+
+log = logging.getLogger(__name__)
+
+# What is added to the diagonal when a matrix is not positive definite in floating point, as shares
+# of its mean: first the least that can help, last the most that changes no one's conclusions.
+_JITTERS = (1e-12, 1e-10, 1e-8, 1e-6)
+
+
+class NotPositiveDefinite(ArithmeticError):
+    """A kernel matrix has no Cholesky decomposition, with the largest jitter either."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianProcess:
+    """Targets y of shape (N,) at inputs X of shape (N, p), with noise of variance `noise`."""
+
+    X: Array
+    y: Array
+    covariance: Covariance
+    noise: float
+
+    def __post_init__(self) -> None:
+        if len(self.y) < 2:
+            raise ValueError(f"a Gaussian process needs two training points, got {len(self.y)}")
+        if not (np.isfinite(self.X).all() and np.isfinite(self.y).all()):
+            raise ValueError("training points have NaN or infinite values")
+
+    @cached_property
+    def _cholesky(self) -> Array:
+        K = self.covariance(self.X, self.X)
+        K[np.diag_indices_from(K)] += self.noise
+        return cholesky(K)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """a = K^-1 y."""
+        from scipy.linalg import cho_solve
+
+        return cho_solve((self._cholesky, True), self.y)
+
+    def predict(self, inputs: Array) -> tuple[Array, Array]:
+        """Mean and variance of the function, without noise, at each row."""
+        from scipy.linalg import solve_triangular
+
+        across = self.covariance(self.X, inputs)
+        half = solve_triangular(self._cholesky, across, lower=True)
+        # Rounding may leave a variance of zero just below it.
+        variance = np.maximum(self.covariance.diagonal(inputs) - np.sum(half**2, axis=0), 0)
+        return across.T @ self._weights, variance
+
+    @cached_property
+    def log_marginal_likelihood(self) -> float:
+        fit = self.y @ self._weights / 2
+        return float(
+            -fit - np.log(np.diag(self._cholesky)).sum() - len(self.y) / 2 * np.log(2 * np.pi)
+        )
+
+    def gradient(self) -> Array:
+        """Of the log marginal likelihood, in the logarithms of all parameters.
+
+        They are those of the covariance, and the standard deviation of the noise. For each it is
+        tr((a a' - K^-1) dK) / 2.
+        """
+        from scipy.linalg.lapack import dpotri
+
+        inverse, _ = dpotri(self._cholesky, lower=True)  # its lower triangle
+        outer = np.outer(self._weights, self._weights)
+        rest = outer - np.tril(inverse) - np.tril(inverse, -1).T
+        by_covariance = [np.vdot(rest, dK) / 2 for dK in self.covariance.gradients(self.X)]
+        return np.array([*by_covariance, np.trace(rest) * self.noise])
+
+
+def cholesky(K: Array) -> Array:
+    """Of a matrix that is positive definite, or nearly: then with jitter, and a word about it."""
+    from scipy.linalg import LinAlgError
+    from scipy.linalg import cholesky as decompose
+
+    for share in (0.0, *_JITTERS):
+        jitter = share * float(np.mean(np.diag(K)))
+        try:
+            L = decompose(K + jitter * np.eye(len(K)) if share else K, lower=True)
+        except (LinAlgError, ValueError):  # the second for what is not finite
+            continue
+        if share:
+            log.warning("a kernel matrix needs a jitter of %.0e of its diagonal", share)
+        return L
+    raise NotPositiveDefinite(
+        f"a kernel matrix of {len(K)} points is not positive definite, with a jitter of "
+        f"{_JITTERS[-1]:.0e} of its diagonal either"
+    )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where parameters are searched: standard deviations and lengths, and that of the noise."""
+
+    lower: float = 0.1
+    upper: float = 10.0
+    least_noise: float = 0.01
+    most_noise: float = 1.0
+
+
+def most_likely(
+    X: Array,
+    y: Array,
+    covariance: type[Covariance],
+    random: np.random.Generator,
+    restarts: int = 4,
+    bounds: Bounds | None = None,
+) -> GaussianProcess:
+    """The process whose parameters have the highest log marginal likelihood.
+
+    Of searches by L-BFGS from several random starts, the best.
+    """
+    bounds = bounds or Bounds()
+    number = len(fields(covariance)) + 1
+    limits = np.log(
+        [(bounds.lower, bounds.upper)] * (number - 1) + [(bounds.least_noise, bounds.most_noise)]
+    )
+    found = [
+        _search(X, y, covariance, start, limits)
+        for start in random.uniform(limits[:, 0], limits[:, 1], size=(restarts, number))
+    ]
+    best = max(found, key=lambda process: process.log_marginal_likelihood)
+    log.info("%s, noise %.3g", best.covariance, best.noise)
+    return best
+
+
+def _search(
+    X: Array, y: Array, covariance: type[Covariance], start: Array, limits: Array
+) -> GaussianProcess:
+    from scipy.optimize import minimize
+
+    def process(logarithms: Array) -> GaussianProcess:
+        noise = float(np.exp(2 * logarithms[-1]))
+        return GaussianProcess(X, y, covariance.of_logarithms(logarithms[:-1]), noise)
+
+    def loss(logarithms: Array) -> tuple[float, Array]:
+        at = process(logarithms)
+        return -at.log_marginal_likelihood, -at.gradient()
+
+    return process(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x)

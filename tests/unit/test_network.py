@@ -1,0 +1,146 @@
+"""A network's posterior and SGD's walk over it: against formulas, and against the process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import erf
+
+from onlinefa.models.covariance import NeuralNetwork
+from onlinefa.models.network import NetworkPosterior
+from onlinefa.models.scaling import Scaling, with_one
+from onlinefa.models.sgd_walk import WalkDiverged
+
+PRIOR = NeuralNetwork(sigma_w=1.4, omega=1.2, sigma_b=0.5)
+NOISE = 0.1
+
+
+def network(width, rows=24):
+    random = np.random.default_rng(0)
+    X = with_one(random.normal(size=(rows, 2)))
+    return NetworkPosterior(X, np.sin(X[:, 0]) + X[:, 1], PRIOR, NOISE, width)
+
+
+def by_hand(net, theta, X):
+    """(2.25), a unit at a time."""
+    H, p = net.width, X.shape[1]
+    outputs = np.full(len(X), PRIOR.sigma_b * theta[-1])
+    for h in range(H):
+        w = PRIOR.sigma_w * theta[h * p : (h + 1) * p]
+        outputs += PRIOR.omega / np.sqrt(H) * theta[H * p + h] * erf(X @ w)
+    return outputs
+
+
+def test_sampled_networks_are_evaluated_as_one_by_one():
+    net = network(5)
+    random = np.random.default_rng(1)
+    thetas, asked = random.normal(size=(4, net.dimension)), with_one(random.normal(size=(6, 2)))
+    assert net.dimension == 5 * 3 + 5 + 1
+    expected = [by_hand(net, theta, asked) for theta in thetas]
+    np.testing.assert_allclose(net.functions(thetas, asked), expected, rtol=1e-12)
+
+
+def test_the_energy_is_a_sum_over_the_table_and_the_prior():
+    net = network(5)
+    theta = np.random.default_rng(2).normal(size=net.dimension)
+    errors = net.y - by_hand(net, theta, net.X)
+    expected = np.sum(errors**2) / (2 * NOISE) + theta @ theta / 2
+    assert float(net.energy(torch.from_numpy(theta))) == pytest.approx(expected)
+
+
+def test_the_jacobian_is_the_slope_of_the_outputs():
+    net = network(3)
+    theta, step = np.random.default_rng(3).normal(size=net.dimension), 1e-6
+    slopes = [
+        (by_hand(net, theta + step * axis, net.X) - by_hand(net, theta - step * axis, net.X))
+        / (2 * step)
+        for axis in np.eye(net.dimension)
+    ]
+    np.testing.assert_allclose(net.jacobian(theta, net.X), np.transpose(slopes), atol=1e-8)
+
+
+def test_at_the_mode_the_energy_has_no_slope():
+    net = network(5)
+    mode = net.maximise(np.random.default_rng(4).normal(size=net.dimension), 5000)
+    at = torch.from_numpy(mode).requires_grad_()
+    (slope,) = torch.autograd.grad(net.energy(at), at)
+    assert float(slope.norm()) < 1e-2
+
+
+def test_the_curvature_is_the_largest_eigenvalue():
+    net = network(5)
+    theta = np.random.default_rng(5).normal(size=net.dimension)
+    J = net.jacobian(theta, net.X)
+    largest = np.linalg.eigvalsh(J.T @ J / NOISE + np.eye(net.dimension))[-1]
+    assert net.curvature(theta) == pytest.approx(largest / len(net.y), rel=1e-3)
+
+
+def test_a_step_of_sgd_follows_the_energy_of_its_batch():
+    """The misfit of a batch counts N / batch times, the prior once; all of it over N."""
+    net, batch, rate = network(4), 8, 1e-3
+    theta = np.random.default_rng(6).normal(size=net.dimension)
+    (walk,) = net.walk(theta, rate, batch, epochs=1, random=np.random.default_rng(7))
+    order, N = np.random.default_rng(7).permutation(24), 24
+    assert len(walk) == N // batch
+    for step, weights in enumerate(walk):
+        rows = order[step * batch : (step + 1) * batch]
+        J = net.jacobian(theta, net.X[rows])
+        misfit = -J.T @ (net.y[rows] - by_hand(net, theta, net.X[rows])) / NOISE
+        theta = theta - rate * (misfit * N / batch + theta) / N
+        np.testing.assert_allclose(weights, theta, rtol=1e-10)
+
+
+def test_a_walk_is_the_same_when_it_is_walked_again():
+    net = network(4)
+    walks = [
+        np.concatenate(
+            list(net.walk(np.zeros(net.dimension), 1e-3, 5, 3, np.random.default_rng(8)))
+        )
+        for _ in range(2)
+    ]
+    assert walks[0].shape == (3 * (24 // 5), net.dimension)
+    np.testing.assert_array_equal(*walks)
+
+
+def test_a_walk_that_leaves_the_numbers_says_so():
+    net = network(4)
+    theta = np.ones(net.dimension)
+    with pytest.raises(WalkDiverged, match="a learning rate of 1e"):
+        list(net.walk(theta, 1e9, 8, 50, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("width", [1, 300])
+def test_functions_of_the_prior_have_the_process_covariance_at_any_width(width):
+    net = network(width)
+    X = net.X[:3]
+    draws = np.random.default_rng(9).normal(size=(20_000, net.dimension))
+    values = net.functions(draws, X)
+    products = values[:, :, None] * values[:, None, :]
+    error = products.std(axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(products.mean(axis=0) - PRIOR(X, X)) < 4 * error)
+
+
+def test_functions_of_the_prior_become_gaussian_as_networks_become_wide():
+    """Their excess kurtosis is that of one unit over the width: 3 Var(u^2) / E(u^2)^2 / H for
+    u = erf(w'x), without the bias, which is Gaussian itself."""
+    prior = NeuralNetwork(1.4, 1.2, 1e-9)
+    x = np.array([[0.3, -0.4, 1.0]])
+    units = erf(1.4 * np.random.default_rng(10).normal(size=(10**6, 3)) @ x[0])
+    of_one_unit = 3 * np.var(units**2) / np.mean(units**2) ** 2
+    for width in (1, 4, 100):
+        net = NetworkPosterior(np.ones((2, 3)), np.zeros(2), prior, NOISE, width)
+        draws = np.random.default_rng(11).normal(size=(60_000, net.dimension))
+        values = net.functions(draws, x)[:, 0]
+        kurtosis = np.mean(values**4) / np.mean(values**2) ** 2 - 3
+        assert kurtosis == pytest.approx(of_one_unit / width, abs=0.25 / width + 0.1)
+
+
+def test_a_column_that_does_not_vary_has_no_scale():
+    columns = np.array([[1.0, 5.0], [2.0, 5.0]])
+    with pytest.raises(ValueError, match="column 1 does not vary"):
+        Scaling.of(columns)
+    with pytest.raises(ValueError, match="column y does not vary"):
+        Scaling.of(columns[:, 1])
+    scaling = Scaling.of(columns[:, 0])
+    np.testing.assert_allclose(scaling.apply(columns[:, 0]), [-1, 1])
