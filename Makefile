@@ -48,6 +48,7 @@ python -m pip install --quiet --editable '.$(extra)' --constraint constraints.tx
 touch $@
 endef
 
+$(VENV)/installed: extra := [networks]
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(install)
 

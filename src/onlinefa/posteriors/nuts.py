@@ -1,0 +1,99 @@
+"""Samples of the posterior of a network of finite width, by NUTS of NumPyro: the other truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from math import sqrt
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onlinefa.gaussian import Array
+from onlinefa.models.network import NetworkPosterior
+from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
+
+# Of no input worse than this, or the chains are no reference.
+_MOST_R_HAT = 1.05
+_LEAST_SIZE = 50
+
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+
+
+class NUTS(Posterior):
+    """Chains from starts that the prior draws.
+
+    Weights can be permuted without changing a function, and so chains need not agree on them. They
+    must on functions: `r_hat` is the largest split R-hat of the function at any input, and
+    `effective_sample_size` the smallest. Where these are bad the functions are not to be trusted.
+    """
+
+    needs: ClassVar[str | None] = "numpyro"
+    trained: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "chains": [Interval(Integral, 2, None, closed="left")],
+        "warm_up": _COUNT,
+        "draws": [Interval(Integral, 4, None, closed="left")],
+        "tree_depth": _COUNT,
+    }
+
+    def __init__(
+        self, *, chains: int = 2, warm_up: int = 500, draws: int = 500, tree_depth: int = 10
+    ) -> None:
+        self.chains = chains
+        self.warm_up = warm_up
+        self.draws = draws
+        self.tree_depth = tree_depth
+
+    def functions(self, task: Task) -> Functions:
+        # Before JAX starts its threads: one, as everywhere, whatever the machine has.
+        os.environ["XLA_FLAGS"] = (
+            "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        )
+        import jax
+        from numpyro import infer
+        from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+
+        jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+        network, random = task.network, task.random("sampling")
+        chains = infer.MCMC(
+            infer.NUTS(potential_fn=_energy(network), max_tree_depth=self.tree_depth),
+            num_warmup=self.warm_up,
+            num_samples=self.draws,
+            num_chains=self.chains,
+            chain_method="sequential",
+            progress_bar=False,
+        )
+        starts = random.standard_normal((self.chains, network.dimension))
+        chains.run(jax.random.key(int(random.integers(2**31))), init_params=jax.numpy.array(starts))
+        thetas = np.array(chains.get_samples())
+        values = network.functions(thetas, task.inputs)
+        by_chain = values.reshape(self.chains, self.draws, -1)
+        r_hat = float(np.max(split_gelman_rubin(by_chain)))
+        size = float(np.min(effective_sample_size(by_chain)))
+        agree = r_hat <= _MOST_R_HAT and size >= _LEAST_SIZE
+        return SampledFunctions(
+            values,
+            {"r_hat": r_hat, "effective_sample_size": size},
+            "" if agree else f"R-hat is {r_hat:.3f}, the effective sample size {size:.0f}",
+        )
+
+
+def _energy(network: NetworkPosterior) -> Callable[[Any], Any]:
+    """`NetworkPosterior.energy`, for JAX."""
+    import jax.numpy as jnp
+    from jax.scipy.special import erf
+
+    X, y, prior, H = network.X, network.y, network.prior, network.width
+    p = X.shape[1]
+
+    def energy(theta: Array) -> Any:
+        hidden = erf(X @ (prior.sigma_w * theta[: H * p].reshape(H, p)).T)
+        above = prior.omega / sqrt(H) * theta[H * p : -1]
+        outputs = hidden @ above + prior.sigma_b * theta[-1]
+        return jnp.sum((y - outputs) ** 2) / (2 * network.noise) + theta @ theta / 2
+
+    return energy
