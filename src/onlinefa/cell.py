@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from onlinefa import algorithms, experiments
 from onlinefa.digest import code_digest
-from onlinefa.experiments import module_of
 
 Axis = str | int | float
 
@@ -61,7 +61,7 @@ class Cell:
 
 @cache  # of ten thousand cells, all but a few have been asked for already
 def _code(experiment: str, estimator: str, on_gpu: bool) -> str:
-    modules = [module_of(experiment), f"onlinefa.estimators.{estimator}"]
+    modules = [experiments.module_of(experiment), algorithms.module_of(estimator)]
     return code_digest(*modules, *(["onlinefa.experiments.together"] if on_gpu else []))
 
 
@@ -94,10 +94,11 @@ class Bundle:
         return "/".join([*levels, f"seeds~{self.seeds[0]}-{self.seeds[-1]}"])
 
     def cells(self) -> list[Cell]:
+        """One seed after the other: what its cells share is then at hand."""
         return [
             Cell(self.experiment, group.axes, seed, group.parameters)
-            for group in self.groups
             for seed in self.seeds
+            for group in self.groups
         ]
 
     @property

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
-from itertools import pairwise
-from typing import Annotated, Any, Literal
+from itertools import pairwise, product
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from onlinefa import data
+from onlinefa import algorithms, data, estimators
+from onlinefa.models import toy
 from onlinefa.models.sgd_walk import WalkName
-from onlinefa.names import complaint, nearest
+from onlinefa.names import complaint, nearest, needs_package
 
 Count = Annotated[int, Field(strict=True, ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -33,6 +34,10 @@ class Experiment(_Strict, ABC):
     @abstractmethod
     def dimensions(self) -> list[int]:
         """The dimensions of its data."""
+
+    def seeds_of(self, algorithm: str) -> list[int]:
+        """The seeds that an algorithm is tried with."""
+        return self.seeds
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -58,9 +63,15 @@ class Experiment(_Strict, ABC):
     def _known(cls, algorithms: list[str], info: ValidationInfo) -> list[str]:
         variants = info.context  # a configuration that was checked before comes without
         if variants is not None:
-            for text in filter(None, (complaint(name, variants) for name in algorithms)):
-                raise ValueError(text)
+            for name in algorithms:
+                if text := complaint(name, cls.known_algorithms(), variants):
+                    raise ValueError(text)
         return algorithms
+
+    @classmethod
+    def known_algorithms(cls) -> list[str]:
+        """What it can compare."""
+        return estimators.names()
 
 
 def _check_below(K: list[int], D: dict[str, int]) -> list[int]:
@@ -190,6 +201,136 @@ class Linear(Walking):
         return _check_below(K, {f"{name} has {D[name]} weights": D[name] for name in D})
 
 
+class Limit(_Strict):
+    """Where an algorithm is tried that would take too long elsewhere."""
+
+    datasets: list[str] | None = Field(default=None, description="only these")
+    widths: list[Count] | None = Field(default=None, description="only these")
+    seeds: Count | None = Field(default=None, description="only the first so many")
+
+    def allows(self, dataset: str, width: int) -> bool:
+        return dataset in (self.datasets or [dataset]) and width in (self.widths or [width])
+
+
+class GP(Experiment):
+    """Chapter 7: sampled networks and the Gaussian process that wide ones become."""
+
+    MOST_ROWS: ClassVar[int] = 5000  # a Cholesky decomposition takes as long as their cube
+
+    batch: Count = Field(description="rows of the table in a step of SGD")
+    datasets: list[str] = Field(
+        description="`toy`, a curve with a gap, or tables, names of src/onlinefa/data"
+    )
+    widths: list[Count] = Field(description="hidden units; features, for `random_features`, ...")
+    K: Annotated[int, Field(strict=True, ge=2)] = Field(
+        description="latent dimension of what is fitted to the walk"
+    )
+    samples: Count = Field(description="networks that are drawn from each posterior")
+    iterations: Count = Field(description="of L-BFGS, to the most likely network")
+    learning_rate: Annotated[float, Field(gt=0, lt=1)] = Field(
+        description="of SGD, as a share of the rate from which on it diverges there"
+    )
+    warm_up: Count = Field(description="epochs of SGD before the first weights are observed")
+    epochs: Count = Field(description="epochs of SGD, the warm-up among them")
+    every: Count = Field(description="steps of SGD between two observations of the weights")
+    limits: dict[str, Limit] | None = Field(
+        default=None,
+        description="`{algorithm: {datasets: [...], widths: [...], seeds: n}}`: no others",
+    )
+
+    @classmethod
+    def known_algorithms(cls) -> list[str]:
+        return algorithms.names()
+
+    def dimensions(self) -> list[int]:
+        return [self.weights(*network) for network in product(self.datasets, self.widths)]
+
+    @staticmethod
+    def weights(dataset: str, width: int) -> int:
+        """Of a network: for each unit one per input, its bias and what leads on; a last bias."""
+        inputs = 1 if dataset == "toy" else len(data.table(dataset).inputs)
+        return width * (inputs + 2) + 1
+
+    def limit(self, algorithm: str) -> Limit:
+        return (self.limits or {}).get(algorithm, Limit())
+
+    def is_slow(self, algorithm: str) -> bool:
+        """Whether its cells take minutes, and so have jobs of their own."""
+        return algorithm == "nuts" or self.limit(algorithm).seeds is not None
+
+    def seeds_of(self, algorithm: str) -> list[int]:
+        return self.seeds[: self.limit(algorithm).seeds]
+
+    @field_validator("algorithms")
+    @classmethod
+    def _needs_pytorch(cls, algorithms: list[str]) -> list[str]:
+        if find_spec("torch") is None:
+            raise ValueError(needs_package("PyTorch", "networks"))
+        return algorithms
+
+    @field_validator("datasets")
+    @classmethod
+    def _known_tables(cls, datasets: list[str], info: ValidationInfo) -> list[str]:
+        batch = info.data.get("batch", 1)
+        for name in datasets:
+            _check_known(name, ["toy", *data.names()])
+            rows = _training_rows(name)
+            if rows < batch:
+                raise ValueError(
+                    f"{name} has {rows} rows to learn from, fewer than a batch ({batch})"
+                )
+            if rows > cls.MOST_ROWS:
+                raise ValueError(
+                    f"{name} has {rows} rows to learn from; a Gaussian process can take "
+                    f"{cls.MOST_ROWS}"
+                )
+        return datasets
+
+    @field_validator("epochs")
+    @classmethod
+    def _more_than_the_warm_up(cls, epochs: int, info: ValidationInfo) -> int:
+        warm_up = info.data.get("warm_up")
+        if warm_up and epochs <= warm_up:
+            raise ValueError(f"{epochs} must be above warm_up, which is {warm_up}")
+        return epochs
+
+    @field_validator("every")
+    @classmethod
+    def _enough_observations(cls, every: int, info: ValidationInfo) -> int:
+        told = info.data
+        if {"batch", "datasets", "epochs", "warm_up", "K"} <= told.keys():
+            for name in told["datasets"]:
+                steps = _training_rows(name) // told["batch"] * (told["epochs"] - told["warm_up"])
+                if steps // every <= told["K"]:
+                    raise ValueError(
+                        f"{every} leaves {steps // every} observations of the walk over {name}, "
+                        f"and more than K ({told['K']}) are needed"
+                    )
+        return every
+
+    @field_validator("limits")
+    @classmethod
+    def _of_what_is_there(
+        cls, limits: dict[str, Limit] | None, info: ValidationInfo
+    ) -> dict[str, Limit] | None:
+        for name in limits or {}:
+            _check_known(name, info.data.get("algorithms", [name]))
+        return limits
+
+
+def _training_rows(dataset: str) -> int:
+    """Of a table, nine tenths are learned from."""
+    if dataset == "toy":
+        return toy.N
+    rows = data.table(dataset).rows
+    return rows - rows // 10
+
+
+def _check_known(name: str, allowed: list[str]) -> None:
+    if name not in allowed:
+        raise ValueError(f"unknown name '{name}'{nearest(name, allowed)}")
+
+
 class Plane(Walking):
     """Chapter 6 in two dimensions, to be drawn."""
 
@@ -214,6 +355,7 @@ EXPERIMENTS: dict[str, type[Experiment]] = {
     "change": Change,
     "linear": Linear,
     "plane": Plane,
+    "gp": GP,
 }
 
 
@@ -250,10 +392,7 @@ class Config(_Strict):
     @classmethod
     def _needs_pytorch(cls, device: str) -> str:
         if device != "cpu" and find_spec("torch") is None:
-            raise ValueError(
-                f"{device} needs PyTorch, which is not installed: "
-                "pip install -e '.[torch]' -c constraints.txt"
-            )
+            raise ValueError(f"{device} {needs_package('PyTorch', 'networks')}")
         return device
 
     settings: dict[str, dict[str, Any]] = Field(
@@ -286,3 +425,6 @@ class Config(_Strict):
         default=None, description="chapter 6: linear regression on UCI tables"
     )
     plane: Plane | None = Field(default=None, description="chapter 6 in two dimensions")
+    gp: GP | None = Field(
+        default=None, description="chapter 7: sampled networks and their Gaussian process"
+    )

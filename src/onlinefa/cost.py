@@ -8,6 +8,8 @@ from onlinefa.cell import Group
 _START = 0.2
 _SYNTHETIC = 1e-8  # an observation, a column and a factor
 _EPOCH = 6e-4  # of a walk over a table of a thousand rows
+_NETWORK = 1e-6  # an observation of a network's walk and a weight
+_NUTS = 0.3  # a weight
 
 
 def seconds_of(experiment: str, group: Group) -> float:
@@ -15,5 +17,10 @@ def seconds_of(experiment: str, group: Group) -> float:
     parameters = group.parameters
     if experiment in ("linear", "plane"):
         return _START + _EPOCH * float(parameters["epochs"])
+    if experiment == "gp":
+        D = int(group.axes["D"])
+        if group.axes["algorithm"] == "nuts":
+            return _NUTS * D
+        return 1 + _NETWORK * D * float(parameters["epochs"])
     work = parameters["T"][-1] * int(group.axes["D"]) * max(int(group.axes["K"]), 10)
     return _START + _SYNTHETIC * float(work)

@@ -16,7 +16,7 @@ from pathlib import Path
 _PACKAGE = "onlinefa"
 _ROOT = Path(__file__).parent
 _LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
-_LIBRARIES_IF_IMPORTED = ("torch",)
+_LIBRARIES_IF_IMPORTED = ("jax", "numpyro", "torch")
 
 
 def code_digest(*modules: str) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from itertools import groupby
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from onlinefa import devices, estimators, experiments, results
+from onlinefa import algorithms, devices, experiments, results
 from onlinefa.cell import Bundle, Cell
 from onlinefa.provenance import Provenance
 
@@ -34,8 +33,9 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
         "%s: %d of %d cells are already there", bundle.name, len(cells) - len(missing), len(cells)
     )
     failed = []
-    device = devices.resolve(missing[0].device) if missing else ""
-    order = list(_fitted_together(missing, device))
+    device = devices.resolve(missing[0].device) if missing else "cpu"
+    at_once = device != "cpu" and experiments.fits_together(bundle.experiment)
+    order = _of_one_group(missing) if at_once else [[cell] for cell in missing]
     # The job that fitted the others may be at it still, if Snakemake was started again meanwhile:
     # the two begin at different ends, and each leaves out what the other has finished.
     if len(missing) < len(cells):
@@ -46,7 +46,7 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
         if not together:
             continue
         try:
-            fitted = _fit(together, tables, device)
+            fitted = _fit(together, tables, device, at_once)
         except Exception:
             failed += list(map(str, together))
             log.exception("%s failed", "; ".join(map(str, together)))
@@ -59,32 +59,31 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
     results.write(pa.concat_tables(found.values()), output)
 
 
-def _fitted_together(cells: list[Cell], device: str) -> Iterator[list[Cell]]:
-    """One by one; on a GPU, those that differ in the seed alone."""
-    if device == "cpu":
-        yield from ([cell] for cell in cells)
-    else:
-        for _, seeds in groupby(cells, key=lambda cell: (cell.axes, cell.parameters)):
-            yield list(seeds)
+def _of_one_group(cells: list[Cell]) -> list[list[Cell]]:
+    """Those together that differ in the seed alone."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(repr([cell.axes, cell.parameters]), []).append(cell)
+    return list(groups.values())
 
 
-def _fit(cells: list[Cell], tables: Path, device: str) -> dict[str, pa.Table]:
+def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[str, pa.Table]:
     """The rows of each cell, by digest."""
     names = "; ".join(map(str, cells))
     log.info("%s: fitting", names)
     # Loaded first: threads of a library that is imported later would not be limited.
     run = experiments.load(cells[0].experiment)
-    estimators.load(cells[0].estimator)
+    import_module(algorithms.module_of(cells[0].estimator))
     start = perf_counter()
     provenance = Provenance(devices.describe(device))
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
     with threadpool_limits(1):
-        if device == "cpu":
-            measurements = [list(run(cell, tables)) for cell in cells]
-        else:
+        if at_once:
             from onlinefa.experiments.together import run_together
 
             measurements = run_together(cells, device)
+        else:
+            measurements = [list(run(cell, tables)) for cell in cells]
     fitted = {}
     for cell, rows in zip(cells, measurements, strict=True):
         digest = cell.digest()

@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 from onlinefa import data
+from onlinefa.algorithms import default_settings
 from onlinefa.cell import Axis, Bundle, Group
-from onlinefa.config import Change, Config, Linear, Plane, Scale, Synthetic, Walking
+from onlinefa.config import GP, Change, Config, Experiment, Linear, Plane, Scale, Synthetic, Walking
 from onlinefa.cost import seconds_of
-from onlinefa.estimators import default_settings
 
 Axes = dict[str, Axis]
 Groups = Iterator[tuple[Axes, dict[str, Any]]]
@@ -18,8 +18,9 @@ Groups = Iterator[tuple[Axes, dict[str, Any]]]
 
 # What the path of a job names. The other axes are inside of it: a cell of theirs takes a second or
 # two, and so does the start of a process.
-_OUTER: dict[str, list[str]] = {"linear": ["algorithm"], "plane": []}
+_OUTER: dict[str, list[str]] = {"linear": ["algorithm"], "plane": [], "gp": ["dataset"]}
 _OUTER_OF_SYNTHETIC = ["algorithm", "D", "K"]
+_OUTER_OF_SLOW = ["dataset", "algorithm", "width"]  # of which a cell takes minutes
 
 
 def bundles(config: Config) -> list[Bundle]:
@@ -32,34 +33,38 @@ def bundles(config: Config) -> list[Bundle]:
         "change": _change,
         "linear": _linear,
         "plane": _plane,
+        "gp": _gp,
     }
     return [
         bundle
         for experiment, groups_of in experiments.items()
         if (grid := getattr(config, experiment)) is not None
-        for bundle in _bundled(experiment, groups_of(grid), grid.seeds, config)
+        for bundle in _bundled(experiment, groups_of(grid), grid, config)
     ]
 
 
-def _bundled(experiment: str, groups: Groups, seeds: list[int], config: Config) -> Iterator[Bundle]:
-    outer = _OUTER.get(experiment, _OUTER_OF_SYNTHETIC)
-    jobs: dict[tuple[Axis, ...], list[Group]] = {}
+def _bundled(experiment: str, groups: Groups, grid: Experiment, config: Config) -> Iterator[Bundle]:
+    jobs: dict[tuple[tuple[str, Axis], ...], list[Group]] = {}
     for axes, parameters in groups:
         algorithm = str(axes["algorithm"])
         own = _shared(config, algorithm)
         device = _device(config, experiment, own, algorithm)
         group = Group(axes, own | device | parameters)
-        jobs.setdefault(tuple(axes[axis] for axis in outer), []).append(group)
-    for values, inside in jobs.items():
+        names = _OUTER.get(experiment, _OUTER_OF_SYNTHETIC)
+        if isinstance(grid, GP) and grid.is_slow(algorithm):
+            names = _OUTER_OF_SLOW
+        jobs.setdefault(tuple((name, axes[name]) for name in names), []).append(group)
+    for outer, inside in jobs.items():
+        seeds = grid.seeds_of(str(inside[0].axes["algorithm"]))
         for chunk in _chunks(seeds, _seeds_per_job(config, experiment, inside)):
-            yield Bundle(experiment, dict(zip(outer, values, strict=True)), tuple(inside), chunk)
+            yield Bundle(experiment, dict(outer), tuple(inside), chunk)
 
 
 def datasets_of(bundle: Bundle) -> list[str]:
     """The tables that a bundle's cells read; none if they make up their own data."""
-    if bundle.experiment != "linear":
+    if bundle.experiment not in ("linear", "gp"):
         return []
-    return sorted({str(group.axes["dataset"]) for group in bundle.groups})
+    return sorted({str(group.axes["dataset"]) for group in bundle.groups} - {"toy"})
 
 
 def _seeds_per_job(config: Config, experiment: str, groups: list[Group]) -> int:
@@ -80,9 +85,11 @@ def _shared(config: Config, algorithm: str) -> dict[str, Any]:
 
 def _device(config: Config, experiment: str, own: dict[str, Any], algorithm: str) -> dict[str, str]:
     """Where cells are fitted, if not on the CPU; part of what they are: time depends on it."""
-    # Other experiments have a dozen columns, with which no GPU has anything to do.
-    if config.device == "cpu" or experiment in _OUTER:
+    # Linear regressions have a dozen weights, with which no GPU has anything to do.
+    if config.device == "cpu" or experiment in ("linear", "plane") or algorithm == "nuts":
         return {}
+    if experiment == "gp":
+        return {"device": config.device}
     from onlinefa import batched  # which imports PyTorch, and most plans do without
 
     supported = batched.supports(own.get("estimator", algorithm), own["settings"])
@@ -116,6 +123,19 @@ def _linear(grid: Linear) -> Groups:
         axes: Axes = {"dataset": dataset, "D": table.dimension, "algorithm": algorithm}
         own = {"learning_rate": grid.learning_rate, "table": table.digest}
         yield axes | {"walk": walk, "K": K}, _walking(grid) | own
+
+
+def _gp(grid: GP) -> Groups:
+    training = {
+        name: getattr(grid, name)
+        for name in ("iterations", "learning_rate", "batch", "warm_up", "epochs", "every")
+    }
+    for dataset, width, algorithm in product(grid.datasets, grid.widths, grid.algorithms):
+        if grid.limit(algorithm).allows(dataset, width):
+            axes: Axes = {"dataset": dataset, "width": width, "D": grid.weights(dataset, width)}
+            table = {} if dataset == "toy" else {"table": data.table(dataset).digest}
+            own = {"training": training, "samples": grid.samples, "epochs": grid.epochs}
+            yield axes | {"K": grid.K, "algorithm": algorithm}, own | table
 
 
 def _plane(grid: Plane) -> Groups:

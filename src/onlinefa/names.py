@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from onlinefa import estimators
+from onlinefa import algorithms
+from onlinefa.registry import BadAlgorithm
 
 
-def complaint(algorithm: str, variants: Iterable[str] = ()) -> str | None:
-    """What is wrong with an algorithm's name, or with the file of that name."""
-    if algorithm in variants:
-        return None
-    if algorithm not in estimators.names():
-        known = [*estimators.names(), *variants]
+def complaint(
+    algorithm: str, allowed: Sequence[str], variants: Mapping[str, str] | None = None
+) -> str | None:
+    """What is wrong with an algorithm's name, or with the file of that name.
+
+    `variants` has the algorithms behind other names, which are allowed if those are.
+    """
+    variants = variants or {}
+    base = variants.get(algorithm, algorithm)
+    if base not in allowed:
+        if algorithm != base and base not in algorithms.names():
+            return None  # which is said where the variant is defined
+        known = [*allowed, *(name for name, of in variants.items() if of in allowed)]
         return f"unknown algorithm '{algorithm}'{nearest(algorithm, known)}"
     try:
-        estimators.default_settings(algorithm)
-    except estimators.BadAlgorithm as error:
+        algorithms.default_settings(base)
+    except BadAlgorithm as error:
         return str(error)
-    return None
+    package = algorithms.missing_package(base)
+    return f"'{algorithm}' {needs_package(package, 'reference')}" if package else None
+
+
+def needs_package(package: str, group: str) -> str:
+    """What to do about a package that is not installed with this one."""
+    return (
+        f"needs {package}, which is not installed: pip install -e '.[{group}]' -c constraints.txt"
+    )
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:

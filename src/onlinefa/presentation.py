@@ -7,7 +7,7 @@ as well. An algorithm without an entry gets one of what is left, always the same
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
 if TYPE_CHECKING:
@@ -38,7 +38,20 @@ _LOOKS = {
     "incremental_pca": Look("incremental PCA", "#999933", "p"),
     "swag": Look("SWAG", "#CC79A7", "v"),
     "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
+    "map": Look("MAP", "#AA4499", "|"),
+    "ensemble": Look("deep ensemble", "#117733", "d"),
+    "laplace": Look("Laplace, last layer", "#DDCC77", "H"),
+    "laplace_all": Look("Laplace, all weights", "#661100", "8"),
+    "nuts": Look("NUTS", "#000000", "D", ":"),
+    "gaussian_process": Look("Gaussian process", "#000000", "o", ":"),
+    "nystrom": Look("Nystrom", "#0072B2", "o"),
+    "random_features": Look("random units", "#E69F00", "s"),
+    "fourier_features": Look("random Fourier features", "#009E73", "^"),
 }
+# Approximations of the process itself, with as many features as a network has units.
+FEATURES = ("nystrom", "random_features", "fourier_features")
+# What others are held against: none of these can be the best of them.
+REFERENCES = ("gaussian_process", "nuts", *FEATURES)
 _SPARE = [
     (colour, marker)
     for marker in "dH8v^s"
@@ -55,8 +68,7 @@ def look(algorithm: str) -> Look:
 
 def in_order(algorithms: list[str]) -> list[str]:
     """The known ones as listed here, then the others by name."""
-    known = list(_LOOKS)
-    return sorted(algorithms, key=lambda a: (known.index(a) if a in known else len(known), a))
+    return sorted(algorithms, key=lambda algorithm: position("algorithm", algorithm))
 
 
 # What a table's lines and a figure's panels are told apart by, in order.
@@ -68,6 +80,7 @@ _SETTINGS = {
     "change": ["D", "K", "spectrum"],
     "linear": ["walk", "dataset", "K"],
     "plane": ["walk"],
+    "gp": ["dataset", "width"],
 }
 _WALKS = {
     "reshuffled": "reshuffled",
@@ -82,10 +95,16 @@ def settings_of(rows: pd.DataFrame) -> list[str]:
     return _SETTINGS[rows["experiment"].iloc[0]]
 
 
+def columns_of(rows: pd.DataFrame) -> str:
+    """What a table has a column for each of: algorithms, or widths, which are fewer there."""
+    return "width" if "width" in settings_of(rows) else "algorithm"
+
+
 def at_step(rows: pd.DataFrame) -> str:
     """When the last measurement was made, as the experiment counts."""
     step = f"{rows['step'].max():,}"
-    return f"after {step} epochs" if "walk" in settings_of(rows) else f"at T = {step}"
+    counts_epochs = {"walk", "width"} & set(settings_of(rows))
+    return f"after {step} epochs" if counts_epochs else f"at T = {step}"
 
 
 def spelled(key: str, value: Any) -> str:
@@ -95,6 +114,8 @@ def spelled(key: str, value: Any) -> str:
         return f"[{low}, {high}]"
     if key == "scale":
         return f"{value:g}"
+    if key == "algorithm":
+        return look(value).label
     return _WALKS.get(value, str(value)) if key == "walk" else str(value)
 
 
@@ -102,6 +123,9 @@ def position(key: str, value: Any) -> Any:
     """By what the values of a setting are sorted."""
     if key == "spectrum":
         return bounds(value)
+    if key == "algorithm":
+        listed = list(_LOOKS)
+        return (listed.index(value) if value in listed else len(listed), value)
     known = list(_WALKS)
     return (known.index(value) if value in known else -1, value) if key == "walk" else value
 
@@ -120,7 +144,17 @@ def over_seeds(number: int, what: str = "mean and standard error") -> str:
 @dataclass(frozen=True)
 class Metric:
     label: str
-    higher_is_better: bool = False
+    best: Literal["lower", "higher", "one"] = "lower"
+
+    def loss(self, values: Any) -> Any:
+        """What is the lower the better."""
+        if self.best == "one":
+            return abs(values - 1)
+        return -values if self.best == "higher" else values
+
+    @property
+    def better(self) -> str:
+        return "one is best" if self.best == "one" else f"{self.best} is better"
 
 
 METRICS = {
@@ -131,8 +165,13 @@ METRICS = {
     "wasserstein2_per_dimension": Metric("2-Wasserstein distance / D"),
     "kl_truth_estimate": Metric("KL(truth || estimate) (nats)"),
     "kl_estimate_truth": Metric("KL(estimate || truth) (nats)"),
-    "held_out_log_likelihood": Metric("held-out log-likelihood (nats per sample)", True),
+    "held_out_log_likelihood": Metric("held-out log-likelihood (nats per sample)", "higher"),
     "components_off": Metric("chosen number of factors, distance from the true one"),
-    "components_right": Metric("share of seeds with the right number of factors", True),
+    "components_right": Metric("share of seeds with the right number of factors", "higher"),
     "largest_principal_angle": Metric("largest principal angle (radians)"),
+    "function_wasserstein2": Metric("2-Wasserstein distance of f* (GP standard deviations)"),
+    "mean_error": Metric("error of the mean of f* (GP standard deviations)"),
+    "sd_ratio": Metric("standard deviation of f* over the GP's", "one"),
+    "test_log_likelihood": Metric("test log-likelihood (nats per point)", "higher"),
+    "test_rmse": Metric("test root mean squared error (units of y)"),
 }

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba", "torch")
+_PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba", "torch", "jax", "numpyro")
 
 
 class Provenance:

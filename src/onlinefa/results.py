@@ -22,9 +22,11 @@ from onlinefa.provenance import Provenance
 if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
     from onlinefa.experiments.tracking import Measurement
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 
-KEYS = ["experiment", "dataset", "walk", "algorithm", "D", "K", "spectrum", "scale", "seed"]
+KEYS = [
+    "experiment", "dataset", "walk", "algorithm", "D", "K", "width", "spectrum", "scale", "seed",
+]  # fmt: skip
 
 SCHEMA = pa.schema(
     [
@@ -34,6 +36,7 @@ SCHEMA = pa.schema(
         ("algorithm", pa.string()),
         ("D", pa.int64()),
         ("K", pa.int64()),
+        ("width", pa.int64()),
         ("spectrum", pa.string()),
         ("scale", pa.float64()),
         ("seed", pa.int64()),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from onlinefa import results
 from onlinefa.cell import Bundle
-from onlinefa.presentation import METRICS
+from onlinefa.presentation import METRICS, REFERENCES
 from onlinefa.stats import behind_best
 
 GROUP = [key for key in results.KEYS if key != "seed"] + ["step", "metric"]
@@ -49,9 +49,11 @@ def _statuses(rows: pd.DataFrame) -> pd.Series:
 
 def _behind(rows: pd.DataFrame) -> pd.DataFrame:
     """Paired differences to the best algorithm of each setting, for what can be good or bad."""
-    rows = rows[rows["metric"].isin(METRICS)]
-    sign = rows["metric"].map(lambda metric: -1.0 if METRICS[metric].higher_is_better else 1.0)
-    losses = rows.assign(loss=sign * rows["value"]).pivot(
+    rows = rows[rows["metric"].isin(METRICS) & ~rows["algorithm"].isin(REFERENCES)]
+    loss = pd.concat(
+        METRICS[metric].loss(values) for metric, values in rows["value"].groupby(rows["metric"])
+    )
+    losses = rows.assign(loss=loss).pivot(
         index=[*_COMPARED, "seed"], columns="algorithm", values="loss"
     )
     return behind_best(losses, _COMPARED).reset_index()

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from onlinefa import estimators
+from onlinefa import algorithms
 from onlinefa.config import EXPERIMENTS, Config, Experiment, Variant
 from onlinefa.names import complaint, nearest
 
@@ -28,7 +28,7 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     """
     mistakes: list[tuple[Place, str]] = []
     try:
-        config = Config.model_validate(values, context=list(values.get("variants") or ()))
+        config = Config.model_validate(values, context=_variants(values))
         mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
     except ValidationError as error:
         mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
@@ -43,27 +43,38 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     return config
 
 
+def _variants(values: dict[str, Any]) -> dict[str, str]:
+    """The algorithm behind each variant's name, of a configuration that nobody has checked yet."""
+    given = values.get("variants")
+    variants = given.items() if isinstance(given, dict) else ()
+    return {
+        str(name): str(variant.get("algorithm"))
+        for name, variant in variants
+        if isinstance(variant, dict)
+    }
+
+
 def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
     for algorithm, values in config.settings.items():
-        if text := complaint(algorithm):
+        if text := complaint(algorithm, algorithms.names()):
             yield ("settings", algorithm), text
         else:
-            defaults = estimators.default_settings(algorithm)
+            defaults = algorithms.default_settings(algorithm)
             for name, text in _wrong_values(algorithm, values, defaults):
                 yield ("settings", algorithm, name), text
 
 
 def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
     for variant, value in config.variants.items():
-        if variant in estimators.names():
+        if variant in algorithms.names():
             yield ("variants", variant), "is an algorithm; a variant needs a name of its own"
         elif not re.fullmatch("[a-z][a-z0-9_]*", variant):
             yield ("variants", variant), "must have small letters, digits and _ only"
-        elif text := complaint(value.algorithm):
+        elif text := complaint(value.algorithm, algorithms.names()):
             yield ("variants", variant, "algorithm"), text
         else:
             # What an experiment would choose may be chosen here as well: the number of factors.
-            allowed = estimators.default_settings(value.algorithm) | {"n_components": ...}
+            allowed = algorithms.default_settings(value.algorithm) | {"n_components": ...}
             for name, text in _wrong_values(value.algorithm, value.settings, allowed):
                 yield ("variants", variant, name), text
             yield from _too_many_components(config, variant, value)
@@ -101,7 +112,7 @@ def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
     from sklearn.utils._param_validation import InvalidParameterError
 
     try:
-        estimators.build(algorithm, {name: value})._validate_params()
+        algorithms.build(algorithm, {name: value})._validate_params()
     except InvalidParameterError as error:
         yield str(error)
     except TypeError:  # of the diagonal control, say, which has no n_components

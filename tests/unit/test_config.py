@@ -110,10 +110,10 @@ def test_a_value_of_the_command_line_is_not_blamed_on_a_file(default):
 
 
 def test_nothing_to_run_is_refused(default):
-    for experiment in ("synthetic", "linear", "plane"):
+    for experiment in ("synthetic", "linear", "plane", "gp"):
         assert bundles(validate(default))
         del default[experiment]
-    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, plane: .* nothing to run"):
+    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, gp: .* nothing to run"):
         validate(default)
 
 

@@ -33,13 +33,23 @@ shell.prefix(
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
-DATASETS = sorted({name for bundle in BUNDLES.values() for name in datasets_of(bundle)})
+DATASETS = {
+    experiment: sorted(
+        {
+            name
+            for bundle in BUNDLES.values()
+            if bundle.experiment == experiment
+            for name in datasets_of(bundle)
+        }
+    )
+    for experiment in EXPERIMENTS
+}
 FIGURES = [figure for figure, experiment in EXPERIMENT_OF.items() if experiment in EXPERIMENTS]
 
 
 wildcard_constraints:
     bundle=".+",
-    dataset="|".join(DATASETS) or "none",
+    dataset="|".join(sorted(set().union(*DATASETS.values()))) or "none",
     experiment="|".join(EXPERIMENTS),
 
 
@@ -77,7 +87,12 @@ def cells(experiment=None):
 
 def figures():
     """All figures of the configured experiments, in all formats."""
-    return [f"results/figures/{file}" for figure in FIGURES for file in files_of(figure, DATASETS)]
+    return [f"results/figures/{file}" for figure in FIGURES for file in pictures(figure)]
+
+
+def pictures(figure):
+    """The files of a figure."""
+    return files_of(figure, DATASETS[EXPERIMENT_OF[figure]])
 
 
 def tables():
@@ -85,6 +100,6 @@ def tables():
     names = [
         f"{experiment}/{metric}" for experiment in EXPERIMENTS for metric in METRICS[experiment]
     ]
-    if DATASETS:
+    if CONFIG.linear:
         names.append("table_6_1")
     return [f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS]

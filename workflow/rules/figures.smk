@@ -9,7 +9,7 @@ for figure in FIGURES:
         input:
             summary=f"results/summary/{EXPERIMENT_OF[figure]}.parquet",
         output:
-            pictures=expand("results/figures/{file}", file=files_of(figure, DATASETS)),
+            pictures=expand("results/figures/{file}", file=pictures(figure)),
         log:
             f"results/logs/figures/{figure}.log",
         benchmark:

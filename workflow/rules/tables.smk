@@ -37,7 +37,7 @@ for experiment in EXPERIMENTS:
 
 rule table_of_datasets:
     input:
-        tables=map(dataset, DATASETS),
+        tables=map(dataset, DATASETS.get("linear", [])),
     output:
         tables=multiext("results/tables/table_6_1", *[f".{suffix}" for suffix in TABLE_FORMATS]),
     log:
@@ -50,7 +50,7 @@ rule table_of_datasets:
     params:
         rate=CONFIG.linear.learning_rate if CONFIG.linear else 0,
         batch=CONFIG.linear.batch if CONFIG.linear else 0,
-        values=[data.table(name).digest for name in DATASETS],
+        values=[data.table(name).digest for name in DATASETS.get("linear", [])],
         code=code_digest("onlinefa.tables.datasets"),
     shell:
         r"""

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _SAME_AS = {"eigenvalues": "synthetic", "components": "synthetic", "scale": "synthetic"}
 
+# Whose cells use a GPU one by one. Those of other experiments that may be fitted on one are too
+# small to fill it, and so the seeds of a group are fitted at once.
+_ONE_BY_ONE = ("gp",)
+
 Run = Callable[["Cell", Path], "Iterator[Measurement]"]
 
 
@@ -25,3 +29,8 @@ def load(experiment: str) -> Run:
     """The function that runs one cell of an experiment, given the folder of prepared tables."""
     run: Run = import_module(module_of(experiment)).run
     return run
+
+
+def fits_together(experiment: str) -> bool:
+    """Whether the seeds of a group are fitted at once where there is a GPU."""
+    return experiment not in _ONE_BY_ONE

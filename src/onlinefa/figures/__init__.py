@@ -23,6 +23,9 @@ FIGURES = {
     "figure_6_5": "linear",
     "figure_6_6": "linear",
     "figure_6_7": "plane",
+    "figure_7_1": "gp",
+    "figure_7_2": "gp",
+    "figure_7_3": "gp",
 }
 _ONE_PER_DATASET = ("figure_6_4", "figure_6_5")
 

@@ -17,9 +17,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import METRICS, in_order, look, over_seeds, position
 
-# A panel shows up to this many times the largest value of the median algorithm. What lies beyond
-# would squeeze the others into a line; it is cut off, and the panel says so.
-_HEADROOM = 10
 _MARKERS = 10  # a line has about so many markers and error bars
 
 
@@ -36,6 +33,9 @@ class Layout:
     x_scale: str
     place: str
     """How a note names a place along the horizontal axis, in braces."""
+    headroom: float = 10
+    """A panel shows up to this many times the largest value of the median algorithm. What lies
+    beyond would squeeze the others into a line; it is cut off, and the panel says so."""
     x: str = "step"
     """The column that a panel has along its horizontal axis."""
     note: str = ""
@@ -62,14 +62,19 @@ def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figu
         axis.set_xlabel(layout.x_label)
     for axis in axes[:, 0]:
         axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
-    spread = over_seeds(int(summary["seeds"].max()))
-    handles = {label: line for axis in axes.flat for line, label in _legend(axis)}
+    add_legend(figure, layout.note, over_seeds(int(summary["seeds"].max())))
+    return figure
+
+
+def add_legend(figure: Figure, *notes: str) -> None:
+    """One for all panels, with what is to be said above it."""
+    width = figure.get_figwidth()
+    handles = {label: line for axis in figure.axes for line, label in _legend(axis)}
     figure.legend(
         list(handles.values()), list(handles),
-        title=textwrap.fill("; ".join(filter(None, [layout.note, spread])), int(11.5 * width)),
+        title=textwrap.fill("; ".join(filter(None, notes)), int(11.5 * width)),
         loc="outside lower center", ncols=_even_columns(len(handles), most=int(width / 2)),
     )  # fmt: skip
-    return figure
 
 
 def _settings(rows: pd.DataFrame, keys: list[str]) -> list[dict[str, Any]]:
@@ -87,7 +92,7 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     axis.set_yscale("log")
     rows = panel[panel["metric"] == metric]
     values = rows[rows["mean"] > 0]
-    limit = _HEADROOM * values.groupby("step")["mean"].median().max()
+    limit = layout.headroom * values.groupby("step")["mean"].median().max()
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label

@@ -20,4 +20,5 @@ METRICS = {
     "change": DISTANCES,
     "linear": DISTANCES,
     "plane": DISTANCES,
+    "gp": ("function_wasserstein2", "mean_error", "sd_ratio", "test_log_likelihood", "test_rmse"),
 }

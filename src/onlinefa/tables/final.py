@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -11,8 +12,8 @@ from onlinefa.files import atomic
 from onlinefa.presentation import (
     METRICS,
     at_step,
+    columns_of,
     in_order,
-    look,
     over_seeds,
     position,
     settings_of,
@@ -28,7 +29,9 @@ def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
     """Write a table under each path: the metric of its name, in the format of its suffix."""
     summarised = read_summary(summary)
     formats: dict[str, Callable[[pd.DataFrame, str], str]] = {
-        ".csv": lambda rows, _: rows.drop(columns=["experiment", "resolution"]).to_csv(index=False),
+        ".csv": lambda rows, _: rows.drop(columns=["experiment", "resolution", "all_seeds"]).to_csv(
+            index=False
+        ),
         ".md": to_markdown,
         ".tex": to_latex,
     }
@@ -57,6 +60,7 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
     rows["best"] = is_best & (rows["ok"] == rows["seeds"])
     rows["resolution"] = _resolution(rows)
+    rows["all_seeds"] = rows["seeds"].max()  # some algorithms may be limited to fewer
     return rows
 
 
@@ -67,7 +71,8 @@ def _resolution(rows: pd.DataFrame) -> pd.Series:
     paired = rows["behind_error"].where(rows["behind_error"] > 1e-9 * rows["mean"].abs())
     of_best = paired.groupby([rows[key] for key in settings_of(rows)]).transform("min")
     paired, errors = paired.fillna(of_best), rows["standard_error"]
-    return errors.mask(paired < errors / 10, paired)
+    least = 1e-6 * rows["mean"].abs()  # nobody reads more digits
+    return errors.mask(paired < errors / 10, paired).clip(lower=least)
 
 
 def to_markdown(rows: pd.DataFrame, metric: str) -> str:
@@ -91,15 +96,20 @@ def to_latex(rows: pd.DataFrame, metric: str) -> str:
 def _grid(
     rows: pd.DataFrame, cell: Callable[[pd.Series], str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Header and lines of a table with a line per setting and a column per algorithm."""
-    algorithms = in_order(list(rows["algorithm"].unique()))
-    columns = settings_of(rows)
-    header = [*columns, *(look(name).label for name in algorithms)]
-    body = []
-    for values, group in rows.groupby(columns, sort=False):
-        cells = {row["algorithm"]: cell(row) for _, row in group.iterrows()}
-        names = [spelled(key, value) for key, value in zip(columns, values, strict=True)]
-        body.append([*names, *(cells.get(name, "") for name in algorithms)])
+    """Header and lines of a table: a line per setting and a column per algorithm, or, for networks,
+    a line per dataset and algorithm and a column per width."""
+    across = columns_of(rows)
+    down = [key for key in [*settings_of(rows), "algorithm"] if key != across]
+    columns = sorted(rows[across].unique(), key=lambda value: position(across, value))
+    title = "" if across == "algorithm" else f"{across} "
+    header = [*down, *(f"{title}{spelled(across, value)}" for value in columns)]
+    lines: dict[tuple[Any, ...], dict[Any, str]] = {}
+    for _, row in rows.iterrows():
+        lines.setdefault(tuple(row[down]), {})[row[across]] = cell(row)
+    body = [
+        [*map(spelled, down, line), *(cells.get(value, "") for value in columns)]
+        for line, cells in sorted(lines.items(), key=lambda item: [*map(position, down, item[0])])
+    ]
     return header, body
 
 
@@ -108,7 +118,7 @@ def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
     if row["ok"] == 0:
         return "–"
     text = f"{row['mean']:.4g}" if pd.isna(row["standard_error"]) else _rounded(row, plus_minus)
-    return text if row["ok"] == row["seeds"] else f"{text} ({row['ok']}/{row['seeds']})"
+    return text if row["ok"] == row["all_seeds"] else f"{text} ({row['ok']}/{row['all_seeds']})"
 
 
 def _rounded(row: pd.Series, plus_minus: str) -> str:
@@ -122,9 +132,8 @@ def _rounded(row: pd.Series, plus_minus: str) -> str:
 
 def _caption(rows: pd.DataFrame, metric: str) -> str:
     label = METRICS[metric].label
-    better = "higher" if METRICS[metric].higher_is_better else "lower"
     return (
         f"{label[0].upper()}{label[1:]} {at_step(rows)}; "
-        f"{over_seeds(int(rows['seeds'].max()))}; {better} is better. Bold: the best, and what is "
-        "behind it by no more than one standard error of the paired difference."
+        f"{over_seeds(int(rows['seeds'].max()))}; {METRICS[metric].better}. Bold: the best, and "
+        "what is behind it by no more than one standard error of the paired difference."
     )

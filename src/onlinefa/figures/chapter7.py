@@ -1,0 +1,41 @@
+"""What the figures of chapter 7 share."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from onlinefa.figures.convergence import Layout
+from onlinefa.presentation import FEATURES
+
+LAYOUT = Layout(
+    rows=["K"],
+    columns=["dataset"],
+    title="{dataset}",
+    x_label="hidden units",
+    x_scale="log",
+    place="width {:,}",
+    x="width",
+    headroom=30,
+)
+
+
+def name_widths(axis: Axes, rows: pd.DataFrame) -> None:
+    """Ticks where there are networks, and nowhere else."""
+    widths = sorted(rows["width"].unique())
+    axis.set_xticks(widths, [f"{width:g}" for width in widths], minor=False)
+    axis.set_xticks([], minor=True)
+
+
+def without_features(summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows of networks: neither the process itself nor what approximates it by features."""
+    return summary[~summary["algorithm"].isin([*FEATURES, "gaussian_process"])]
+
+
+def nothing_to_draw(missing: str) -> Figure:
+    """In place of a figure whose rows were not asked for."""
+    figure = plt.figure(figsize=(5, 1.5))
+    figure.text(0.5, 0.5, f"not configured: {missing}", ha="center")
+    return figure

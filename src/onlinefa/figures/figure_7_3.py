@@ -1,0 +1,25 @@
+"""Figure 7.3: the Gaussian process on a number of features, against the exact one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from onlinefa.figures.chapter7 import LAYOUT, name_widths, nothing_to_draw
+from onlinefa.figures.convergence import draw_convergence
+from onlinefa.presentation import FEATURES
+
+
+def draw(summary: pd.DataFrame) -> Figure:
+    """A panel per dataset."""
+    rows = summary[summary["algorithm"].isin(FEATURES)]
+    if rows.empty:
+        return nothing_to_draw(", ".join(FEATURES))
+    note = "random Fourier features: another process, that of the squared exponential"
+    layout = replace(LAYOUT, x_label="number of features", place="{:,} features", note=note)
+    figure = draw_convergence(rows, "function_wasserstein2", layout)
+    for axis in figure.axes:
+        name_widths(axis, rows)
+    return figure
