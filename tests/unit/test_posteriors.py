@@ -70,8 +70,8 @@ class InLayers(nn.Module):
         return self.output(torch.cat([above, bias], dim=-1))
 
 
-@pytest.mark.parametrize("weights", ["last_layer", "all"])
-def test_laplace_is_that_of_laplace_torch(weights, task, laplace_torch):
+@pytest.mark.parametrize(("name", "weights"), [("laplace", "last_layer"), ("laplace_all", "all")])
+def test_laplace_is_that_of_laplace_torch(name, weights, task, laplace_torch):
     network = task.network
     table = torch.utils.data.TensorDataset(
         torch.from_numpy(network.X), torch.from_numpy(network.y)[:, None]
@@ -82,7 +82,7 @@ def test_laplace_is_that_of_laplace_torch(weights, task, laplace_torch):
     )  # fmt: skip
     oracle.fit(torch.utils.data.DataLoader(table, batch_size=len(network.y)))
     mean, variance = oracle(torch.from_numpy(task.inputs), pred_type="glm")
-    found = posteriors.build("laplace", {"weights": weights}).functions(task)
+    found = posteriors.build(name, {}).functions(task)
     np.testing.assert_allclose(found.mean, mean.detach().numpy()[:, 0], rtol=1e-9)
     np.testing.assert_allclose(found.sd**2, variance.detach().numpy()[:, 0, 0], rtol=1e-5)
 
@@ -108,10 +108,10 @@ def test_the_process_and_its_features(task):
     np.testing.assert_allclose(nystrom.sd, exact.sd, rtol=1e-2, atol=1e-3)
 
 
-@pytest.mark.parametrize("covariance", ["network", "squared_exponential"])
-def test_many_random_features_are_close_to_their_process(covariance):
+@pytest.mark.parametrize("name", ["random_features", "fourier_features"])
+def test_many_random_features_are_close_to_their_process(name):
     task = task_of(2001)
-    posterior = posteriors.build("random_features", {"covariance": covariance})
+    posterior = posteriors.build(name, {})
     mean, variance = posterior.truth(task).predict(task.inputs)
     found = posterior.functions(task)
     assert np.max(np.abs(found.mean - mean) / np.sqrt(variance)) < 0.5

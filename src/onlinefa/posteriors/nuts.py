@@ -41,7 +41,7 @@ class NUTS(Posterior):
     }
 
     def __init__(
-        self, *, chains: int = 2, warm_up: int = 500, draws: int = 500, tree_depth: int = 10
+        self, *, chains: int = 2, warm_up: int = 300, draws: int = 300, tree_depth: int = 8
     ) -> None:
         self.chains = chains
         self.warm_up = warm_up
