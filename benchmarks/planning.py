@@ -20,6 +20,7 @@ synthetic:
   T: [100]
   seeds: {seeds}
 linear: null
+gp: null
 plane: null
 """
 

@@ -217,6 +217,10 @@ class GP(Experiment):
 
     MOST_ROWS: ClassVar[int] = 5000  # a Cholesky decomposition takes as long as their cube
 
+    algorithms: list[str] = Field(
+        description="posteriors to compare, names of src/onlinefa/posteriors, or algorithms that "
+        "are fitted to SGD's walk, as elsewhere"
+    )
     batch: Count = Field(description="rows of the table in a step of SGD")
     datasets: list[str] = Field(
         description="`toy`, a curve with a gap, or tables, names of src/onlinefa/data"
@@ -384,8 +388,8 @@ class Config(_Strict):
     )
     device: Literal["cpu", "cuda", "auto"] = Field(
         default="cpu",
-        description="`cuda`: algorithms that can fit the seeds of a job at once on a GPU; `auto`: "
-        "if there is one",
+        description="`cuda`: networks, and algorithms that can fit the seeds of a job at once, on "
+        "a GPU; `auto`: if there is one",
     )
 
     @field_validator("device")

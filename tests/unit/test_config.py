@@ -121,9 +121,11 @@ def test_the_default_grid(default):
     grid = bundles(validate(default))
     # synthetic: 7 algorithms x 2 D x 1 K, with 3 spectra inside. linear: 6 algorithms, with 4
     # datasets, 4 walks and all K inside. plane: 6 algorithms and 2 rates inside. All seeds are in
-    # one job.
-    jobs = {"synthetic": 14, "linear": 6, "plane": 1}
-    inner = {"synthetic": 3, "linear": 4 * 4 * len(default["linear"]["K"]), "plane": 6 * 2}
+    # one job. gp: 2 datasets, with 14 algorithms and 2 widths inside.
+    jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2}
+    inner = {
+        "synthetic": 3, "linear": 4 * 4 * len(default["linear"]["K"]), "plane": 6 * 2, "gp": 14 * 2,
+    }  # fmt: skip
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:
         own = [bundle for bundle in grid if bundle.experiment == name]
@@ -155,7 +157,7 @@ def test_the_path_of_a_job_says_what_its_cells_share(default):
 def test_a_bundle_has_every_seed_of_every_group():
     groups = [Group({"algorithm": "swag", "K": K}, {"rate": 0.1 * K}) for K in (1, 2)]
     cells = Bundle("linear", {"algorithm": "swag"}, tuple(groups), (0, 1)).cells()
-    assert [(cell.axes["K"], cell.seed) for cell in cells] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert [(cell.axes["K"], cell.seed) for cell in cells] == [(1, 0), (2, 0), (1, 1), (2, 1)]
     assert all(cell.parameters["rate"] == 0.1 * cell.axes["K"] for cell in cells)
     assert len({cell.digest() for cell in cells}) == 4
 
@@ -182,7 +184,7 @@ def test_digests_change_for_whom_a_setting_concerns(default):
     before, after = digests(default), digests(changed(default, "settings.online_sga.warm_up", 50))
     differs = {key for key in before if before[key] != after[key]}
     assert differs == {key for key in before if "online_sga" in key[1]}
-    assert {key[0] for key in differs} == {"synthetic", "linear", "plane"}
+    assert {key[0] for key in differs} == {"synthetic", "linear", "plane", "gp"}
 
 
 BEYOND = FOLDER / "beyond.yaml"
@@ -274,7 +276,7 @@ def test_every_key_is_documented():
 def test_a_file_that_is_no_algorithm_is_one_line(default, tmp_path, monkeypatch, text, complaint):
     (tmp_path / "my_algorithm.py").write_text(text)
     monkeypatch.setattr(estimators, "__path__", [str(tmp_path)])
-    del default["linear"], default["plane"]
+    del default["linear"], default["plane"], default["gp"]
     with pytest.raises(ConfigError) as error:
         validate(changed(default | {"settings": {}}, "synthetic.algorithms", ["my_algorithm"]))
     (line,) = str(error.value).splitlines()

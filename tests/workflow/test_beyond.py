@@ -28,7 +28,7 @@ SMALL = {
         "T": [200, 600],
         "change_at": 250,
     },
-    **dict.fromkeys(("synthetic", "linear", "plane")),
+    **dict.fromkeys(("synthetic", "linear", "plane", "gp")),
 }
 EXPERIMENTS = ("change", "components", "eigenvalues", "scale")
 

@@ -19,6 +19,7 @@ WALKS = {
         "walks": ["reshuffled", "replacement_averaged"], "epochs": 30, "seeds": 2,
     },
     "plane": {"algorithms": ["online_em", "swag_diagonal"], "epochs": 20},
+    "gp": None,
 }  # fmt: skip
 
 

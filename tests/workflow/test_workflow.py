@@ -25,6 +25,7 @@ SMALL = {
     },
     "linear": None,
     "plane": None,
+    "gp": None,
 }
 SUMMARY = "results/summary/synthetic.parquet"
 JOBS = 3 * 2  # algorithms x seeds
@@ -61,18 +62,20 @@ def finished(finished_run, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "fits"),
-    [((), 21), (("--configfile", str(ROOT / "config" / "thesis.yaml")), 101)],
+    [((), 23), (("--configfile", str(ROOT / "config" / "thesis.yaml")), 122)],
     ids=["default", "thesis"],
 )
 def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # synthetic: 7 algorithms x 2 D; linear: 6 algorithms; times the jobs that the seeds take: one,
-    # or 5 of 2 seeds each. plane: one job.
+    # or 5 of 2 seeds each. plane: one job. gp: 2 datasets; or 5, of 5 seeds in 3 jobs each, and 3
+    # widths for NUTS, of 3 seeds in 2 jobs each.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
-    configured = ("synthetic", "linear", "plane")
+    configured = ("synthetic", "linear", "plane", "gp")
     figures = [figure for figure, experiment in FIGURES.items() if experiment in configured]
     assert jobs == {
-        "fetch": 4, "fit": fits, "summarise": 3, "tables_synthetic": 1, "tables_linear": 1,
-        "tables_plane": 1, "table_of_datasets": 1, "all": 1, **dict.fromkeys(figures, 1),
+        "fetch": 4, "fit": fits, "summarise": 4, "tables_synthetic": 1, "tables_linear": 1,
+        "tables_plane": 1, "tables_gp": 1, "table_of_datasets": 1, "all": 1,
+        **dict.fromkeys(figures, 1),
     }  # fmt: skip
     assert not (tmp_path / "results").exists()
 
