@@ -16,7 +16,7 @@ from onlinefa import results
 from onlinefa.cell import Cell
 from onlinefa.config import GP
 from onlinefa.cost import seconds_of
-from onlinefa.experiments import gp
+from onlinefa.experiments import fits_together, gp
 from onlinefa.figures.chapter6 import entries
 from onlinefa.grid import bundles, datasets_of
 from onlinefa.models.sgd_walk import WalkDiverged
@@ -220,6 +220,17 @@ def test_jobs_hold_a_table_and_slow_algorithms_have_their_own(configured):
     assert [c.seed for c in shared.cells()] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     slow = jobs["gp/dataset~toy/algorithm~nuts/width~50/seeds~0-1"].groups[0]
     assert seconds_of("gp", slow) > seconds_of("gp", shared.groups[0])
+
+
+def test_networks_go_to_a_gpu_where_one_is_asked_for_and_nuts_does_not(configured):
+    jobs = bundles(validate(configured(algorithms=["map", "nuts"]) | {"device": "auto"}))
+    names = [job.name for job in jobs if job.axes["dataset"] == "toy"]
+    assert names == [
+        "gp/device~auto/dataset~toy/seeds~0-2",
+        "gp/dataset~toy/algorithm~nuts/width~50/seeds~0-2",
+        "gp/dataset~toy/algorithm~nuts/width~200/seeds~0-2",
+    ]
+    assert not fits_together("gp")
 
 
 def test_a_network_has_as_many_weights_as_its_cells_say():

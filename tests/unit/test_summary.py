@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from onlinefa import estimators
-from onlinefa.experiments import synthetic, walking
+from onlinefa.experiments import gp, synthetic, walking
 from onlinefa.figures.chapter5 import draw_over_samples
 from onlinefa.presentation import METRICS, in_order, look
 from onlinefa.stats import behind_best
@@ -22,7 +22,7 @@ def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectru
         {
             "experiment": "synthetic", "dataset": "algorithm_3", "walk": None,
             "algorithm": algorithm, "D": D, "K": 2, "spectrum": spectrum,
-            "scale": np.nan, "seed": range(len(values)), "step": step,
+            "scale": np.nan, "width": np.nan, "seed": range(len(values)), "step": step,
             "metric": metric, "value": pd.Series(values, dtype=float),
             "status": ["diverged" if value is None else "ok" for value in values], "seconds": 1.0,
         }
@@ -208,8 +208,10 @@ def test_every_metric_has_a_label_and_a_table():
     assert set(METRICS) == {
         *synthetic.METRICS,
         *walking.METRICS,
+        *gp.METRICS,
         "components_off",
         "components_right",
     }
     assert set(TABULATED["synthetic"]) == set(synthetic.METRICS)
     assert set(TABULATED["linear"]) == set(TABULATED["plane"]) == set(walking.METRICS)
+    assert set(TABULATED["gp"]) == set(gp.METRICS)
