@@ -18,7 +18,6 @@ LAYOUT = Layout(
     x_scale="log",
     place="width {:,}",
     x="width",
-    headroom=30,
 )
 
 

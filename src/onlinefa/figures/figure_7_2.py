@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -25,8 +26,11 @@ def draw(summary: pd.DataFrame) -> Figure:
     )  # fmt: skip
     for dataset, line in zip(datasets, axes, strict=True):
         for metric, axis in zip(_METRICS, line, strict=True):
-            draw_panel(axis, rows[rows["dataset"] == dataset], metric, LAYOUT)
-            if metric == "sd_ratio":
+            is_ratio = metric == "sd_ratio"
+            # Most posteriors are much too narrow, and one is in sight all the same.
+            layout = replace(LAYOUT, headroom=30) if is_ratio else LAYOUT
+            draw_panel(axis, rows[rows["dataset"] == dataset], metric, layout)
+            if is_ratio:
                 axis.axhline(1, color="#333333", linewidth=1, linestyle=":")
         line[0].set_ylabel(dataset)
     for metric, axis in zip(_METRICS, axes[0], strict=True):
