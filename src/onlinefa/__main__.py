@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 
@@ -91,7 +92,11 @@ def _fit(options: argparse.Namespace) -> int:
     from onlinefa.results import Store
 
     bundle = Bundle.from_json(options.bundle)
-    if bundle.code != options.code:
+    try:
+        code = bundle.code
+    except PackageNotFoundError as missing:
+        code = str(missing)
+    if code != options.code:
         print(
             "the source or the libraries are not those that this job was planned with: "
             "run snakemake again, in one environment",

@@ -204,8 +204,8 @@ class Linear(Walking):
 class Limit(_Strict):
     """Where an algorithm is tried that would take too long elsewhere."""
 
-    datasets: list[str] | None = Field(default=None, description="only these")
-    widths: list[Count] | None = Field(default=None, description="only these")
+    datasets: list[str] | None = Field(default=None, min_length=1, description="only these")
+    widths: list[Count] | None = Field(default=None, min_length=1, description="only these")
     seeds: Count | None = Field(default=None, description="only the first so many")
 
     def allows(self, dataset: str, width: int) -> bool:
@@ -232,7 +232,7 @@ class GP(Experiment):
     samples: Count = Field(description="networks that are drawn from each posterior")
     iterations: Count = Field(description="of L-BFGS, to the most likely network")
     learning_rate: Annotated[float, Field(gt=0, lt=1)] = Field(
-        description="of SGD, as a share of the rate from which on it diverges there"
+        description="of SGD, as a share of the rate from which on descent with all rows diverges"
     )
     warm_up: Count = Field(description="epochs of SGD before the first weights are observed")
     epochs: Count = Field(description="epochs of SGD, the warm-up among them")
@@ -258,10 +258,6 @@ class GP(Experiment):
     def limit(self, algorithm: str) -> Limit:
         return (self.limits or {}).get(algorithm, Limit())
 
-    def is_slow(self, algorithm: str) -> bool:
-        """Whether its cells take minutes, and so have jobs of their own."""
-        return algorithm == "nuts" or self.limit(algorithm).seeds is not None
-
     def seeds_of(self, algorithm: str) -> list[int]:
         return self.seeds[: self.limit(algorithm).seeds]
 
@@ -279,6 +275,8 @@ class GP(Experiment):
         for name in datasets:
             _check_known(name, ["toy", *data.names()])
             rows = _training_rows(name)
+            if rows < 10:
+                raise ValueError(f"{name} has {rows} rows to learn from, too few to hold any out")
             if rows < batch:
                 raise ValueError(
                     f"{name} has {rows} rows to learn from, fewer than a batch ({batch})"
@@ -289,6 +287,14 @@ class GP(Experiment):
                     f"{cls.MOST_ROWS}"
                 )
         return datasets
+
+    @field_validator("K")
+    @classmethod
+    def _below_every_dimension(cls, K: int, info: ValidationInfo) -> int:
+        networks = product(info.data.get("datasets", []), info.data.get("widths", []))
+        D = {network: cls.weights(*network) for network in networks}
+        _check_below([K], {f"{name}, {H} has {D[name, H]} weights": D[name, H] for name, H in D})
+        return K
 
     @field_validator("epochs")
     @classmethod
@@ -317,8 +323,11 @@ class GP(Experiment):
     def _of_what_is_there(
         cls, limits: dict[str, Limit] | None, info: ValidationInfo
     ) -> dict[str, Limit] | None:
-        for name in limits or {}:
+        for name, limit in (limits or {}).items():
             _check_known(name, info.data.get("algorithms", [name]))
+            for key in ("datasets", "widths"):
+                for value in getattr(limit, key) or []:
+                    _check_known(str(value), list(map(str, info.data.get(key, [value]))))
         return limits
 
 

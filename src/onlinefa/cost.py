@@ -8,7 +8,7 @@ from onlinefa.cell import Group
 _START = 0.2
 _SYNTHETIC = 1e-8  # an observation, a column and a factor
 _EPOCH = 6e-4  # of a walk over a table of a thousand rows
-_NETWORK = 1e-6  # an observation of a network's walk and a weight
+_NETWORK = 3e-5  # an epoch of a network's walk and a weight
 _NUTS = 0.3  # a weight
 
 
@@ -21,6 +21,6 @@ def seconds_of(experiment: str, group: Group) -> float:
         D = int(group.axes["D"])
         if group.axes["algorithm"] == "nuts":
             return _NUTS * D
-        return 1 + _NETWORK * D * float(parameters["epochs"])
+        return 1 + _NETWORK * D * float(parameters["training"].get("epochs", 0))
     work = parameters["T"][-1] * int(group.axes["D"]) * max(int(group.axes["K"]), 10)
     return _START + _SYNTHETIC * float(work)

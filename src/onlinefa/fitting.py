@@ -47,8 +47,8 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
             continue
         try:
             fitted = _fit(together, tables, device, at_once)
-        except Exception:
-            failed += list(map(str, together))
+        except Exception as error:
+            failed += [f"{cell}: {error}" for cell in together]
             log.exception("%s failed", "; ".join(map(str, together)))
             continue
         for digest, table in fitted.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-from onlinefa import data
+from onlinefa import data, estimators, posteriors
 from onlinefa.algorithms import default_settings
 from onlinefa.cell import Axis, Bundle, Group
 from onlinefa.config import GP, Change, Config, Experiment, Linear, Plane, Scale, Synthetic, Walking
@@ -48,10 +48,13 @@ def _bundled(experiment: str, groups: Groups, grid: Experiment, config: Config) 
     for axes, parameters in groups:
         algorithm = str(axes["algorithm"])
         own = _shared(config, algorithm)
-        device = _device(config, experiment, own, algorithm)
+        base = str(own.get("estimator", algorithm))
+        if isinstance(grid, GP):
+            own |= _of_networks(grid, base)
+        device = _device(config, experiment, own, base)
         group = Group(axes, own | device | parameters)
         names = _OUTER.get(experiment, _OUTER_OF_SYNTHETIC)
-        if isinstance(grid, GP) and grid.is_slow(algorithm):
+        if isinstance(grid, GP) and (base == "nuts" or grid.limit(algorithm).seeds):
             names = _OUTER_OF_SLOW
         jobs.setdefault(tuple((name, axes[name]) for name in names), []).append(group)
     for outer, inside in jobs.items():
@@ -83,6 +86,15 @@ def _shared(config: Config, algorithm: str) -> dict[str, Any]:
     return of | {"estimator": variant.algorithm, "settings": of["settings"] | variant.settings}
 
 
+def _of_networks(grid: GP, algorithm: str) -> dict[str, Any]:
+    """What decides a posterior of networks, and no more: chains, say, know nothing of SGD."""
+    walks = algorithm in estimators.names()
+    names = ["iterations"] if walks or posteriors.is_trained(algorithm) else []
+    names += ["learning_rate", "batch", "warm_up", "epochs", "every"] if walks else []
+    training = {"training": {name: getattr(grid, name) for name in names}}
+    return training | ({"samples": grid.samples} if walks else {})
+
+
 def _device(config: Config, experiment: str, own: dict[str, Any], algorithm: str) -> dict[str, str]:
     """Where cells are fitted, if not on the CPU; part of what they are: time depends on it."""
     # Linear regressions have a dozen weights, with which no GPU has anything to do.
@@ -92,7 +104,7 @@ def _device(config: Config, experiment: str, own: dict[str, Any], algorithm: str
         return {"device": config.device}
     from onlinefa import batched  # which imports PyTorch, and most plans do without
 
-    supported = batched.supports(own.get("estimator", algorithm), own["settings"])
+    supported = batched.supports(algorithm, own["settings"])
     return {"device": config.device} if supported else {}
 
 
@@ -126,16 +138,11 @@ def _linear(grid: Linear) -> Groups:
 
 
 def _gp(grid: GP) -> Groups:
-    training = {
-        name: getattr(grid, name)
-        for name in ("iterations", "learning_rate", "batch", "warm_up", "epochs", "every")
-    }
     for dataset, width, algorithm in product(grid.datasets, grid.widths, grid.algorithms):
         if grid.limit(algorithm).allows(dataset, width):
             axes: Axes = {"dataset": dataset, "width": width, "D": grid.weights(dataset, width)}
             table = {} if dataset == "toy" else {"table": data.table(dataset).digest}
-            own = {"training": training, "samples": grid.samples, "epochs": grid.epochs}
-            yield axes | {"K": grid.K, "algorithm": algorithm}, own | table
+            yield axes | {"K": grid.K, "algorithm": algorithm}, table
 
 
 def _plane(grid: Plane) -> Groups:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -102,9 +104,10 @@ def columns_of(rows: pd.DataFrame) -> str:
 
 def at_step(rows: pd.DataFrame) -> str:
     """When the last measurement was made, as the experiment counts."""
+    if "width" in settings_of(rows):
+        return "at inputs that were not learned from"
     step = f"{rows['step'].max():,}"
-    counts_epochs = {"walk", "width"} & set(settings_of(rows))
-    return f"after {step} epochs" if counts_epochs else f"at T = {step}"
+    return f"after {step} epochs" if "walk" in settings_of(rows) else f"at T = {step}"
 
 
 def spelled(key: str, value: Any) -> str:
@@ -146,10 +149,10 @@ class Metric:
     label: str
     best: Literal["lower", "higher", "one"] = "lower"
 
-    def loss(self, values: Any) -> Any:
+    def loss(self, values: pd.Series) -> pd.Series:
         """What is the lower the better."""
-        if self.best == "one":
-            return abs(values - 1)
+        if self.best == "one":  # half is as bad as twice, and nothing cannot be the best
+            return np.log(values.where(values > 0)).abs()
         return -values if self.best == "higher" else values
 
     @property

@@ -50,6 +50,8 @@ def _statuses(rows: pd.DataFrame) -> pd.Series:
 def _behind(rows: pd.DataFrame) -> pd.DataFrame:
     """Paired differences to the best algorithm of each setting, for what can be good or bad."""
     rows = rows[rows["metric"].isin(METRICS) & ~rows["algorithm"].isin(REFERENCES)]
+    if rows.empty:
+        return pd.DataFrame(columns=[*GROUP, "behind", "behind_error"])
     loss = pd.concat(
         METRICS[metric].loss(values) for metric, values in rows["value"].groupby(rows["metric"])
     )

@@ -156,9 +156,12 @@ def test_jitter_is_added_where_it_is_needed_and_said(caplog):
     assert "jitter" in caplog.text
 
 
-@pytest.mark.parametrize("matrix", [np.diag([1.0, -1.0]), np.full((2, 2), np.nan)])
-def test_what_no_jitter_helps_is_refused(matrix):
-    with pytest.raises(NotPositiveDefinite, match="a kernel matrix of 2 points is not positive"):
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [(np.diag([1.0, -1.0]), "is not positive"), (np.full((2, 2), np.nan), "has NaN or infinite")],
+)
+def test_what_no_jitter_helps_is_refused(matrix, message):
+    with pytest.raises(NotPositiveDefinite, match=f"a kernel matrix of 2 points {message}"):
         cholesky(matrix)
 
 

@@ -17,8 +17,10 @@ from onlinefa.cell import Cell
 from onlinefa.config import GP
 from onlinefa.cost import seconds_of
 from onlinefa.experiments import fits_together, gp
+from onlinefa.experiments.tracking import Measurement
 from onlinefa.figures.chapter6 import entries
 from onlinefa.grid import bundles, datasets_of
+from onlinefa.models.gaussian_process import NotPositiveDefinite
 from onlinefa.models.sgd_walk import WalkDiverged
 from onlinefa.posteriors.base import GaussianFunctions
 from onlinefa.provenance import Provenance
@@ -30,7 +32,7 @@ TRAINING = {
     "iterations": 100, "learning_rate": 0.3, "batch": 10, "warm_up": 1, "epochs": 40, "every": 1,
 }  # fmt: skip
 PARAMETERS = {
-    "root_seed": 1, "settings": {}, "training": TRAINING, "samples": 20, "epochs": 40,
+    "root_seed": 1, "settings": {}, "training": TRAINING, "samples": 20,
 }  # fmt: skip
 
 
@@ -118,8 +120,27 @@ def test_a_table_is_split_anew_for_every_seed(monkeypatch):
 
 def test_a_column_that_does_not_vary_is_refused(monkeypatch):
     monkeypatch.setattr(gp.data, "read", lambda name, folder: (np.ones((20, 2)), np.arange(20.0)))
-    with pytest.raises(ValueError, match="column 0 does not vary"):
-        gp._problem.__wrapped__("yacht", 0, 1, Path())
+    with pytest.raises(ValueError, match="yacht, seed 3: column 0 does not vary"):
+        gp._table("yacht", 3, 1, Path())
+
+
+def test_a_kernel_matrix_that_cannot_be_decomposed_is_a_reason(monkeypatch):
+    def refuse(*arguments, **options):
+        raise NotPositiveDefinite("a kernel matrix of 40 points is not positive definite")
+
+    monkeypatch.setattr(gp, "most_likely", refuse)
+    gp._process.cache_clear()
+    gp._problem.cache_clear()
+    gp._network.cache_clear()
+    gp._task.cache_clear()
+    found = measured("map")
+    assert [m.metric for m in found] == list(gp.METRICS)
+    assert {(m.value, m.status) for m in found} == {(None, "undefined")}
+    assert "is not positive definite" in found[0].message
+
+
+def test_a_value_that_is_no_number_is_a_reason():
+    assert Measurement.of(1, "r_hat", float("nan"), 0.0).message == "the value is nan"
 
 
 def test_a_walk_that_diverges_is_a_status(monkeypatch):
@@ -160,11 +181,17 @@ def configured():
             {"every": 20},
             "gp.every: 20 leaves 10 observations of the walk over toy, and more than K",
         ),
+        ({"widths": [2]}, "gp.K: 10 must be below every D, and toy, 2 has 7 weights"),
         ({"K": 1}, "gp.K: Input should be greater than or equal to 2"),
         ({"learning_rate": 1.5}, "gp.learning_rate: Input should be less than 1"),
         ({"algorithms": ["mop"]}, "gp.algorithms: unknown algorithm 'mop'; did you mean 'map'?"),
         ({"limits": {"nots": {}}}, "gp.limits: unknown name 'nots'"),
         ({"limits": {"map": {"width": [2]}}}, "gp.limits.map.width: unknown key"),
+        ({"limits": {"map": {"widths": [2]}}}, "gp.limits: unknown name '2' (allowed: 200, 50)"),
+        (
+            {"limits": {"map": {"datasets": []}}},
+            "gp.limits.map.datasets: List should have at least",
+        ),
     ],
 )
 def test_mistakes_are_named(configured, changes, message):
@@ -225,12 +252,35 @@ def test_jobs_hold_a_table_and_slow_algorithms_have_their_own(configured):
 def test_networks_go_to_a_gpu_where_one_is_asked_for_and_nuts_does_not(configured):
     jobs = bundles(validate(configured(algorithms=["map", "nuts"]) | {"device": "auto"}))
     names = [job.name for job in jobs if job.axes["dataset"] == "toy"]
+    slow = configured(algorithms=["map", "slow"]) | {
+        "device": "auto", "variants": {"slow": {"algorithm": "nuts", "draws": 5000}},
+    }  # fmt: skip
+    assert [job.name.replace("slow", "nuts") for job in bundles(validate(slow))][:3] == names
     assert names == [
         "gp/device~auto/dataset~toy/seeds~0-2",
         "gp/dataset~toy/algorithm~nuts/width~50/seeds~0-2",
         "gp/dataset~toy/algorithm~nuts/width~200/seeds~0-2",
     ]
     assert not fits_together("gp")
+
+
+def test_cells_are_told_what_decides_them_and_no_more(configured):
+    def digests(**changes):
+        algorithms = ["map", "swag", "nuts", "nystrom"]
+        return {
+            (c.algorithm, c.axes["width"], c.seed, c.axes["dataset"]): c.digest()
+            for job in bundles(validate(configured(algorithms=algorithms, **changes)))
+            for c in job.cells()
+        }
+
+    before = digests()
+    for changes, concerned in [
+        ({"learning_rate": 0.4}, {"swag"}),
+        ({"samples": 7}, {"swag"}),
+        ({"iterations": 7}, {"swag", "map"}),
+    ]:
+        after = digests(**changes)
+        assert {key[0] for key in before if before[key] != after[key]} == concerned
 
 
 def test_a_network_has_as_many_weights_as_its_cells_say():
@@ -263,9 +313,8 @@ def test_figures_say_when_there_is_nothing_to_draw(name, summary):
     draw = import_module(f"onlinefa.figures.{name}").draw
     drawn = draw(summary)
     assert drawn.axes
-    if name != "figure_7_2":
-        nothing = draw(summary[summary["algorithm"] == "gaussian_process"])
-        assert nothing.texts[0].get_text().startswith("not configured")
+    nothing = draw(summary[summary["algorithm"] == "gaussian_process"])
+    assert nothing.texts[0].get_text().startswith("not configured")
     plt.close("all")
 
 

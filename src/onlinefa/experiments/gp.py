@@ -30,8 +30,13 @@ from onlinefa.experiments.tracking import (
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.metrics import Value
 from onlinefa.models import toy
-from onlinefa.models.covariance import NeuralNetwork
-from onlinefa.models.gaussian_process import Bounds, GaussianProcess, most_likely
+from onlinefa.models.covariance import Covariance, NeuralNetwork
+from onlinefa.models.gaussian_process import (
+    Bounds,
+    GaussianProcess,
+    NotPositiveDefinite,
+    most_likely,
+)
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.scaling import Scaling, with_one
 from onlinefa.models.sgd_walk import WalkDiverged
@@ -43,6 +48,8 @@ log = logging.getLogger(__name__)
 METRICS = (
     "function_wasserstein2", "mean_error", "sd_ratio", "test_log_likelihood", "test_rmse",
 )  # fmt: skip
+
+_STEP = 1  # there is one measurement, at the end
 
 # Noise of less than a twentieth of the targets' spread makes a posterior so narrow that NUTS takes
 # hours, and nobody's table is known that well.
@@ -63,24 +70,28 @@ class Problem:
 
 def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Compare one posterior with the process."""
-    problem, task = task_of(cell, tables)
-    if cell.estimator in posteriors.names():
-        yield from _ask(cell, problem, task)
-    else:
-        yield from _follow(cell, problem, task)
+    try:
+        problem, task = task_of(cell, tables)
+        ask = _ask if cell.estimator in posteriors.names() else _follow
+        yield from ask(cell, problem, task)
+    except NotPositiveDefinite as reason:
+        log.warning("%s", reason)
+        for metric in METRICS:
+            yield Measurement.of(_STEP, metric, str(reason), 0.0)
 
 
 def _ask(cell: Cell, problem: Problem, task: Task) -> Iterator[Measurement]:
     """A posterior that is found in some other way than along SGD's walk."""
     posterior = posteriors.build(cell.estimator, dict(cell.parameters["settings"]))
+    truth = posterior.truth(task)
     if posterior.trained:
-        log.info("mode found, the log posterior is %.6g", task.log_posterior_of_mode)
-    start = perf_counter()
+        _ = task.mode
+    start = perf_counter()  # what others need as well is at hand now
     functions = posterior.functions(task)
     seconds = perf_counter() - start
-    values = measure(problem, posterior.truth(task), functions)
-    for metric, value in (values | _curves(cell, problem, functions)).items():
-        yield Measurement.of(cell.parameters["epochs"], metric, value, seconds)
+    values = measure(problem, truth, functions) | _curves(cell, problem, functions)
+    for metric, value in values.items():
+        yield Measurement.of(_STEP, metric, value, seconds)
 
 
 def _follow(cell: Cell, problem: Problem, task: Task) -> Iterator[Measurement]:
@@ -99,7 +110,7 @@ def _follow(cell: Cell, problem: Problem, task: Task) -> Iterator[Measurement]:
 
     trial = Trial(
         task.network.dimension,
-        [cell.parameters["epochs"]],
+        [_STEP],
         stream,
         compare,
         lambda _: METRICS,
@@ -162,13 +173,12 @@ def task_of(cell: Cell, tables: Path) -> tuple[Problem, Task]:
         cell.seed,
         int(cell.parameters["root_seed"]),
         Training(**cell.parameters["training"]),
-        int(cell.parameters["samples"]),
+        int(cell.parameters.get("samples", 0)),
         _device(cell.device),
         tables,
     )
 
 
-# The cells of a network follow each other, and share its mode; so do those of a table.
 @lru_cache(maxsize=1)
 def _task(
     dataset: str,
@@ -180,45 +190,78 @@ def _task(
     device: str,
     tables: Path,
 ) -> tuple[Problem, Task]:
+    problem, network, known_modes = _network(dataset, width, seed, root, device, tables)
+    return problem, Task(
+        network,
+        problem.process,
+        problem.inputs,
+        training,
+        samples,
+        process_with=lambda covariance: _process(dataset, seed, root, tables, covariance),
+        random=partial(generator, root, "gp", dataset, seed),
+        known_modes=known_modes,
+    )
+
+
+# The cells of a network follow each other, and share its mode; so do those of a table.
+@lru_cache(maxsize=1)
+def _network(
+    dataset: str, width: int, seed: int, root: int, device: str, tables: Path
+) -> tuple[Problem, NetworkPosterior, dict[int, Array]]:
     problem = _problem(dataset, seed, root, tables)
     process = problem.process
     assert isinstance(process.covariance, NeuralNetwork)
     network = NetworkPosterior(
         process.X, process.y, process.covariance, process.noise, width, device
     )
-    random = partial(generator, root, "gp", dataset, seed)
-    return problem, Task(network, process, problem.inputs, training, samples, random)
+    return problem, network, {}
 
 
 @lru_cache(maxsize=1)
 def _problem(dataset: str, seed: int, root: int, tables: Path) -> Problem:
-    """Of a table it is another one for each seed.
+    *_, X_asked, y_asked, unit = _table(dataset, seed, root, tables)
+    process = _process(dataset, seed, root, tables, NeuralNetwork)
+    return Problem(process, X_asked, y_asked, unit)
 
-    That of the toy is the same for all, so that its functions can be drawn; seeds then differ in
-    what is random about networks.
-    """
-    seed = 0 if dataset == "toy" else seed
+
+@lru_cache(maxsize=2)  # that of the network, and one of another covariance
+def _process(
+    dataset: str, seed: int, root: int, tables: Path, covariance: type[Covariance]
+) -> GaussianProcess:
+    """The most likely for what is learned from."""
+    X, y, *_ = _table(dataset, seed, root, tables)
+    random = generator(root, "gp", dataset, _seed_of_data(dataset, seed), "model")
+    return most_likely(X, y, covariance, random, bounds=_BOUNDS)
+
+
+def _table(
+    dataset: str, seed: int, root: int, tables: Path
+) -> tuple[Array, Array, Array, Array, float]:
+    """Its two parts in units of what is learned from, with a constant one, and the unit of y."""
     X, y, X_asked, y_asked = _parts(dataset, seed, root, tables)
-    of_inputs, of_targets = Scaling.of(X), Scaling.of(y)
-    process = most_likely(
+    try:
+        of_inputs, of_targets = Scaling.of(X), Scaling.of(y)
+    except ValueError as error:
+        raise ValueError(f"{dataset}, seed {seed}: {error}") from None
+    return (
         with_one(of_inputs.apply(X)),
         of_targets.apply(y),
-        NeuralNetwork,
-        generator(root, "gp", dataset, seed, "model"),
-        bounds=_BOUNDS,
-    )
-    return Problem(
-        process,
         with_one(of_inputs.apply(X_asked)),
         of_targets.apply(y_asked),
         float(of_targets.sd),
     )
 
 
+def _seed_of_data(dataset: str, seed: int) -> int:
+    """The toy is one for all seeds, so that its functions can be drawn; seeds then differ in what
+    is random about networks."""
+    return 0 if dataset == "toy" else seed
+
+
 def _parts(dataset: str, seed: int, root: int, tables: Path) -> tuple[Array, Array, Array, Array]:
     """Inputs and targets to learn from, and others: of a table, a tenth."""
     if dataset == "toy":
-        return toy.generate(generator(root, "gp", dataset, seed, "data"))
+        return toy.generate(generator(root, "gp", dataset, _seed_of_data(dataset, seed), "data"))
     inputs, y = data.read(dataset, tables)
     order = generator(root, "gp", dataset, seed, "held_out").permutation(len(y))
     asked, rest = np.split(order, [len(y) // 10])

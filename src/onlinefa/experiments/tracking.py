@@ -36,6 +36,8 @@ class Measurement:
 
     @classmethod
     def of(cls, step: int, metric: str, value: Value, seconds: float) -> Measurement:
+        if not isinstance(value, str) and not np.isfinite(value):
+            value = f"the value is {value}"
         if isinstance(value, str):
             return cls(step, metric, None, "undefined", value, seconds)
         return cls(step, metric, value, "ok", "", seconds)

@@ -92,7 +92,7 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     axis.set_yscale("log")
     rows = panel[panel["metric"] == metric]
     values = rows[rows["mean"] > 0]
-    limit = layout.headroom * values.groupby("step")["mean"].median().max()
+    limit = layout.headroom * values.groupby(layout.x)["mean"].median().max()
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label

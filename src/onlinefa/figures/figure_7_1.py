@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.figures.chapter6 import entries
 from onlinefa.figures.chapter7 import nothing_to_draw, without_features
-from onlinefa.presentation import in_order, look, over_seeds
+from onlinefa.presentation import REFERENCES, in_order, look, over_seeds
 
 _COLUMNS = 4
 _REACH = 1.4  # a panel shows so many times what the process's band spans
@@ -48,7 +48,11 @@ def draw(summary: pd.DataFrame) -> Figure:
 
 def _converged(rows: pd.DataFrame) -> pd.DataFrame:
     """Without references that are none: chains that do not agree have no distance."""
-    distances = rows[(rows["metric"] == "function_wasserstein2") & (rows["ok"] < rows["seeds"])]
+    distances = rows[
+        rows["algorithm"].isin(REFERENCES)
+        & (rows["metric"] == "function_wasserstein2")
+        & (rows["ok"] < rows["seeds"])
+    ]
     missing = set(distances[["algorithm", "width"]].itertuples(index=False, name=None))
     pairs = zip(rows["algorithm"], rows["width"], strict=True)
     return rows[[pair not in missing for pair in pairs]]

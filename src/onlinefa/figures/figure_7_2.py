@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures.chapter7 import LAYOUT, name_widths, without_features
+from onlinefa.figures.chapter7 import LAYOUT, name_widths, nothing_to_draw, without_features
 from onlinefa.figures.convergence import add_legend, draw_panel
 from onlinefa.presentation import METRICS, over_seeds
 
@@ -19,6 +19,8 @@ _METRICS = ("function_wasserstein2", "mean_error", "sd_ratio")
 def draw(summary: pd.DataFrame) -> Figure:
     """A row of panels per dataset, a column per metric."""
     rows = without_features(summary)
+    if rows.empty:
+        return nothing_to_draw("networks")
     datasets = sorted(rows["dataset"].unique())
     figure, axes = plt.subplots(
         len(datasets), len(_METRICS), squeeze=False, sharex=True, layout="constrained",

@@ -92,11 +92,13 @@ def cholesky(K: Array) -> Array:
     from scipy.linalg import LinAlgError
     from scipy.linalg import cholesky as decompose
 
+    if not np.isfinite(K).all():
+        raise NotPositiveDefinite(f"a kernel matrix of {len(K)} points has NaN or infinite values")
     for share in (0.0, *_JITTERS):
         jitter = share * float(np.mean(np.diag(K)))
         try:
             L = decompose(K + jitter * np.eye(len(K)) if share else K, lower=True)
-        except (LinAlgError, ValueError):  # the second for what is not finite
+        except LinAlgError:
             continue
         if share:
             log.warning("a kernel matrix needs a jitter of %.0e of its diagonal", share)
@@ -134,12 +136,21 @@ def most_likely(
     limits = np.log(
         [(bounds.lower, bounds.upper)] * (number - 1) + [(bounds.least_noise, bounds.most_noise)]
     )
-    found = [
-        _search(X, y, covariance, start, limits)
-        for start in random.uniform(limits[:, 0], limits[:, 1], size=(restarts, number))
-    ]
+    found, refused = [], None
+    for start in random.uniform(limits[:, 0], limits[:, 1], size=(restarts, number)):
+        try:
+            found.append(_search(X, y, covariance, start, limits))
+        except NotPositiveDefinite as refusal:  # on the way to somewhere else, perhaps
+            refused = refusal
+    if not found:
+        raise refused or ValueError("no restarts")
     best = max(found, key=lambda process: process.log_marginal_likelihood)
-    log.info("%s, noise %.3g", best.covariance, best.noise)
+    at = np.array([*best.covariance.logarithms(), np.log(best.noise) / 2])
+    held = int(np.isclose(at[:, None], limits).any(axis=1).sum())
+    log.info(
+        "%s, noise of sd %.3g; %d of these at their bounds",
+        best.covariance, np.sqrt(best.noise), held,
+    )  # fmt: skip
     return best
 
 

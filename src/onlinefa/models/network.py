@@ -8,6 +8,7 @@ units one learning rate does for all widths.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from torch import Tensor
 from onlinefa.gaussian import Array
 from onlinefa.models.covariance import NeuralNetwork
 from onlinefa.models.sgd_walk import WalkDiverged
+
+log = logging.getLogger(__name__)
 
 _CHUNK = 2**24  # numbers that a batched forward pass may hold at a time
 _POWER_STEPS = 30
@@ -95,7 +98,14 @@ class NetworkPosterior:
             return value.item(), gradient.cpu().numpy()
 
         options = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 30}
-        return minimize(energy, start, jac=True, method="L-BFGS-B", options=options).x
+        found = minimize(energy, start, jac=True, method="L-BFGS-B", options=options)
+        if not found.success:
+            log.warning(
+                "not quite a mode after %d iterations: a slope of %.2g is left",
+                found.nit,
+                np.abs(found.jac).max(),
+            )
+        return found.x
 
     def curvature(self, theta: Array) -> float:
         """The largest eigenvalue of the energy's Hessian in its Gauss-Newton form, over N.

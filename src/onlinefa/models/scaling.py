@@ -19,6 +19,8 @@ class Scaling:
     @classmethod
     def of(cls, columns: Array) -> Scaling:
         """Of an array of shape (N, p), or (N,). A column that does not vary has no scale."""
+        if len(columns) < 2:
+            raise ValueError(f"two training points are needed, got {len(columns)}")
         constant = np.flatnonzero(np.ptp(columns, axis=0) == 0)
         if len(constant):
             name = constant[0] if columns.ndim > 1 else "y"

@@ -27,6 +27,11 @@ def default_settings(name: str) -> dict[str, Any]:
     return registry.settings(__path__[0], name)
 
 
+def is_trained(name: str) -> bool:
+    """Whether a posterior starts from the mode, read from its file without importing it."""
+    return registry.constant(__path__[0], name, "trained") is not False
+
+
 def needs(name: str) -> str | None:
     """The package that a posterior needs beyond PyTorch, read from its file."""
     return registry.constant(__path__[0], name, "needs")

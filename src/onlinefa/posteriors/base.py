@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from onlinefa.gaussian import Array
+from onlinefa.models.covariance import Covariance
 from onlinefa.models.gaussian_process import GaussianProcess
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.randomness import Role
@@ -80,17 +81,17 @@ class SampledFunctions:
 
 @dataclass(frozen=True)
 class Training:
-    """How networks are trained, and walked over."""
+    """How networks are trained, and walked over; a cell is told what its posterior needs of it."""
 
-    iterations: int
+    iterations: int = 0
     """Of L-BFGS, to a maximum of the posterior."""
-    learning_rate: float
-    """Of SGD, as a share of the rate from which on it is unstable there."""
-    batch: int
-    warm_up: int
+    learning_rate: float = 0.0
+    """Of SGD, as a share of the rate from which on descent with all rows is unstable there."""
+    batch: int = 1
+    warm_up: int = 0
     """Epochs before the first weights are observed."""
-    epochs: int
-    every: int
+    epochs: int = 0
+    every: int = 1
     """Steps of SGD between two observations of the weights."""
 
 
@@ -104,22 +105,25 @@ class Task:
     inputs: Array
     training: Training
     samples: int
+    process_with: Callable[[type[Covariance]], GaussianProcess]
+    """The most likely process with another covariance."""
     random: Callable[[Role], np.random.Generator]
     """The seed's random numbers, the same for every algorithm."""
+    known_modes: dict[int, Array] = field(default_factory=dict)
+    """By iterations: what tasks with the same network share."""
 
     def modes(self, number: int) -> Array:
         """Maxima of the posterior, of shape (number, D), from starts that the prior draws."""
         others = [self._maximise(start) for start in self._starts(number)[1:]]
         return np.array([self.mode, *others])
 
-    @cached_property
+    @property
     def mode(self) -> Array:
         """The first of the maxima, which all who start from one share."""
-        return self._maximise(self._starts(1)[0])
-
-    @property
-    def log_posterior_of_mode(self) -> float:
-        return -float(self.network.energy(self.network.tensor(self.mode)))
+        iterations = self.training.iterations
+        if iterations not in self.known_modes:
+            self.known_modes[iterations] = self._maximise(self._starts(1)[0])
+        return self.known_modes[iterations]
 
     def _starts(self, number: int) -> Array:
         return self.random("weights").standard_normal((number, self.network.dimension))
@@ -149,7 +153,8 @@ class Task:
         )
         for epoch, weights in enumerate(epochs):
             if epoch >= training.warm_up:
-                kept = weights[-(passed + 1) % training.every :: training.every]
+                # A copy, or what is left out would be kept as well.
+                kept = weights[-(passed + 1) % training.every :: training.every].copy()
                 passed += len(weights)
                 if len(kept):
                     yield kept
@@ -162,7 +167,8 @@ class Posterior(BaseEstimator):
     """A package that is not installed with this one."""
 
     trained: ClassVar[bool] = True
-    """Whether it starts from the mode. Finding that is not among the seconds that it takes."""
+    """Whether it starts from the mode. Finding that is not among the seconds that it takes. A file
+    says so itself, since it is read without what it inherits from."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 

@@ -16,8 +16,8 @@ from onlinefa.models.network import NetworkPosterior
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
 # Of no input worse than this, or the chains are no reference.
-_MOST_R_HAT = 1.05
-_LEAST_SIZE = 50
+_MOST_R_HAT = 1.02
+_LEAST_SIZE = 100
 
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 
@@ -49,10 +49,12 @@ class NUTS(Posterior):
         self.tree_depth = tree_depth
 
     def functions(self, task: Task) -> Functions:
-        # Before JAX starts its threads: one, as everywhere, whatever the machine has.
-        os.environ["XLA_FLAGS"] = (
-            "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        )
+        # Before JAX starts: one thread, as everywhere, and no GPU, whatever the machine has.
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        os.environ["XLA_FLAGS"] = " ".join(
+            [os.environ.get("XLA_FLAGS", ""), "--xla_cpu_multi_thread_eigen=false",
+             "intra_op_parallelism_threads=1"]
+        )  # fmt: skip
         import jax
         from numpyro import infer
         from numpyro.diagnostics import effective_sample_size, split_gelman_rubin

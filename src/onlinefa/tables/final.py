@@ -58,9 +58,9 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = rows.reset_index(drop=True)
     # Beyond nine digits, values are only rounded differently.
     is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
-    rows["best"] = is_best & (rows["ok"] == rows["seeds"])
-    rows["resolution"] = _resolution(rows)
     rows["all_seeds"] = rows["seeds"].max()  # some algorithms may be limited to fewer
+    rows["best"] = is_best & (rows["ok"] == rows["all_seeds"])
+    rows["resolution"] = _resolution(rows)
     return rows
 
 
