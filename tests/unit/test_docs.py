@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from onlinefa.figures.chapter6 import entries
+from onlinefa.presentation import look
 from onlinefa.summary import read_summary
 from onlinefa.tables.final import final_rows, to_markdown
 
@@ -32,7 +33,12 @@ def test_our_numbers_beside_the_published_ones():
 
 
 @pytest.mark.parametrize(
-    ("experiment", "metric"), [("synthetic", "relative_frobenius"), ("linear", "wasserstein2")]
+    ("experiment", "metric"),
+    [
+        ("synthetic", "relative_frobenius"),
+        ("linear", "wasserstein2"),
+        ("gp", "function_wasserstein2"),
+    ],
 )
 def test_tables_are_those_of_the_summary(experiment, metric):
     rows = final_rows(read_summary(RESULTS / "summary" / f"{experiment}.parquet"), metric)
@@ -87,6 +93,37 @@ def test_the_width_and_the_correlations_of_walks(final):
             ]
             expected = np.corrcoef(*correlations)[0, 1]
             assert float(agreement) == pytest.approx(expected, abs=6e-3)
+
+
+def test_the_distances_of_networks_from_the_process():
+    """The first table of chapter 7: 2-Wasserstein distances at 200 hidden units."""
+    summary = read_summary(RESULTS / "summary" / "gp.parquet")
+    rows = summary[(summary["metric"] == "function_wasserstein2") & (summary["width"] == 200)]
+    found = rows.set_index([rows["algorithm"].map(lambda name: look(name).label), "dataset"])
+    text = (RESULTS / "chapter7.md").read_text()
+    header, _, *lines = text[text.index("| posterior |") :].split("\n\n")[0].splitlines()
+    datasets = header.strip("| ").split(" | ")[1:]
+    assert (len(lines), len(datasets)) == (10, 5)
+    for line in lines:
+        label, *cells = line.strip("| ").split(" | ")
+        for dataset, cell in zip(datasets, cells, strict=True):
+            mean, error = map(float, cell.split(" ± "))
+            expected = found.loc[(label, dataset)]
+            assert mean == pytest.approx(expected["mean"], abs=6e-3)
+            assert error == pytest.approx(expected["standard_error"], abs=6e-3)
+
+
+def test_chains_of_networks_agree_with_the_process():
+    summary = read_summary(RESULTS / "summary" / "gp.parquet")
+    found = summary[summary["algorithm"] == "nuts"].set_index(["width", "metric"])["mean"]
+    text = (RESULTS / "chapter7.md").read_text()
+    lines = re.findall(r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| (\d+) \|$", text, re.M)
+    assert len(lines) == 3
+    for width, *cells in lines:
+        metrics = ["function_wasserstein2", "mean_error", "sd_ratio", "effective_sample_size"]
+        expected = [found[int(width), metric] for metric in metrics]
+        assert list(map(float, cells[:3])) == pytest.approx(expected[:3], abs=6e-4)
+        assert float(cells[3]) == pytest.approx(expected[3], abs=0.6)
 
 
 def test_links_of_the_documentation_lead_somewhere():
