@@ -44,7 +44,7 @@ _LOOKS = {
     "ensemble": Look("deep ensemble", "#117733", "d"),
     "laplace": Look("Laplace, last layer", "#DDCC77", "H"),
     "laplace_all": Look("Laplace, all weights", "#661100", "8"),
-    "nuts": Look("NUTS", "#000000", "D", ":"),
+    "nuts": Look("NUTS", "#000000", "h", ":"),
     "gaussian_process": Look("Gaussian process", "#000000", "o", ":"),
     "nystrom": Look("Nystrom", "#0072B2", "o"),
     "random_features": Look("random units", "#E69F00", "s"),

@@ -18,6 +18,7 @@ LAYOUT = Layout(
     x_scale="log",
     place="width {:,}",
     x="width",
+    headroom=4,
 )
 
 

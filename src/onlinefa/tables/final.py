@@ -123,10 +123,10 @@ def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
 
 def _rounded(row: pd.Series, plus_minus: str) -> str:
     error = row["standard_error"]
-    if abs(row["mean"]) >= 1e5:
-        return f"{row['mean']:.1e}{plus_minus}{error:.1e}"
     resolution = row["resolution"]
     decimals = 4 if resolution == 0 else max(0, 1 - int(f"{resolution:e}".split("e")[1]))
+    if abs(row["mean"]) >= 1e5 or decimals > 8:
+        return f"{row['mean']:.1e}{plus_minus}{error:.1e}"
     return f"{row['mean']:.{decimals}f}{plus_minus}{error:.{decimals}f}"
 
 
