@@ -22,7 +22,8 @@ test: $(VENV)/installed-dev
 
 test-slurm: $(VENV)/installed-dev
 	tests/slurm/install
-	pytest tests/slurm -rs
+# Slurm has time limits of its own, for which a busy machine may be too slow: what failed is tried once more.
+	pytest tests/slurm -rs || pytest tests/slurm -rs --last-failed
 
 lint: $(VENV)/installed-dev
 	ruff check .

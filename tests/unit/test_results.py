@@ -111,7 +111,7 @@ def test_other_code_is_another_result(fitted, tmp_path, monkeypatch):
 
 def test_a_failing_cell_costs_no_other_its_result(fitted, tmp_path):
     fitted.broken = True
-    with pytest.raises(CellsFailed, match=r"failed: .*, seed 1$"):
+    with pytest.raises(CellsFailed, match=r"failed: .*, seed 1: boom$"):
         fit(BUNDLE, tmp_path)
     assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
     fitted.broken = False
