@@ -1,0 +1,84 @@
+"""What the experiments' configurations share: kinds of numbers, what all are told, checks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from onlinefa import estimators
+from onlinefa.names import complaint, nearest
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Experiment(Strict, ABC):
+    """What all experiments are told."""
+
+    algorithms: list[str] = Field(
+        description="algorithms to compare, names of src/onlinefa/estimators or of `variants`"
+    )
+    seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
+
+    @abstractmethod
+    def dimensions(self) -> list[int]:
+        """The dimensions of its data."""
+
+    def seeds_of(self, algorithm: str) -> list[int]:
+        """The seeds that an algorithm is tried with."""
+        return self.seeds
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _number_of_seeds(cls, seeds: Any) -> Any:
+        is_number = isinstance(seeds, int) and not isinstance(seeds, bool)
+        return list(range(seeds)) if is_number else seeds
+
+    @field_validator("*")
+    @classmethod
+    def _not_empty_no_duplicates(cls, values: Any) -> Any:
+        if not isinstance(values, list | dict):
+            return values
+        if not values:
+            raise ValueError("is empty, so there is nothing to run")
+        items = list(values)
+        repeated = sorted({str(value) for value in items if items.count(value) > 1})
+        if repeated:
+            raise ValueError(f"has {repeated[0]} more than once")
+        return values
+
+    @field_validator("algorithms")
+    @classmethod
+    def _known(cls, algorithms: list[str], info: ValidationInfo) -> list[str]:
+        variants = info.context  # a configuration that was checked before comes without
+        if variants is not None:
+            for name in algorithms:
+                if text := complaint(name, cls.known_algorithms(), variants):
+                    raise ValueError(text)
+        return algorithms
+
+    @classmethod
+    def known_algorithms(cls) -> list[str]:
+        """What it can compare."""
+        return estimators.names()
+
+
+def check_below(K: list[int], D: dict[str, int]) -> list[int]:
+    """Every K must be below every D; `D` has them by what a message says of them."""
+    if D:
+        name, smallest = min(D.items(), key=lambda item: item[1])
+        if max(K) >= smallest:
+            raise ValueError(f"{max(K)} must be below every D, and {name}")
+    return K
+
+
+def check_known(name: str, allowed: list[str]) -> None:
+    if name not in allowed:
+        raise ValueError(f"unknown name '{name}'{nearest(name, allowed)}")
