@@ -10,6 +10,7 @@ _SYNTHETIC = 1e-8  # an observation, a column and a factor
 _EPOCH = 6e-4  # of a walk over a table of a thousand rows
 _NETWORK = 3e-5  # an epoch of a network's walk and a weight
 _NUTS = 0.3  # a weight
+_TRAINED = 3  # a posterior of a trained network, with its share of the training
 
 
 def seconds_of(experiment: str, group: Group) -> float:
@@ -17,6 +18,8 @@ def seconds_of(experiment: str, group: Group) -> float:
     parameters = group.parameters
     if experiment in ("linear", "plane"):
         return _START + _EPOCH * float(parameters["epochs"])
+    if experiment in ("network", "digits"):
+        return _TRAINED
     if experiment == "gp":
         D = int(group.axes["D"])
         if group.axes["algorithm"] == "nuts":

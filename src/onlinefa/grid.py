@@ -9,7 +9,20 @@ from typing import Any
 from onlinefa import data, estimators, posteriors
 from onlinefa.algorithms import default_settings
 from onlinefa.cell import Axis, Bundle, Group
-from onlinefa.config import GP, Change, Config, Experiment, Linear, Plane, Scale, Synthetic, Walking
+from onlinefa.config import (
+    GP,
+    Change,
+    Config,
+    Digits,
+    Experiment,
+    Linear,
+    Network,
+    Plane,
+    Scale,
+    Synthetic,
+    Trained,
+    Walking,
+)
 from onlinefa.cost import seconds_of
 
 Axes = dict[str, Axis]
@@ -18,7 +31,9 @@ Groups = Iterator[tuple[Axes, dict[str, Any]]]
 
 # What the path of a job names. The other axes are inside of it: a cell of theirs takes a second or
 # two, and so does the start of a process.
-_OUTER: dict[str, list[str]] = {"linear": ["algorithm"], "plane": [], "gp": ["dataset"]}
+_OUTER: dict[str, list[str]] = {"linear": ["algorithm"], "plane": [], "gp": ["dataset"],
+    "network": ["dataset"], "digits": [],
+}  # fmt: skip
 _OUTER_OF_SYNTHETIC = ["algorithm", "D", "K"]
 _OUTER_OF_SLOW = ["dataset", "algorithm", "width"]  # of which a cell takes minutes
 
@@ -34,6 +49,8 @@ def bundles(config: Config) -> list[Bundle]:
         "linear": _linear,
         "plane": _plane,
         "gp": _gp,
+        "network": _network,
+        "digits": _digits,
     }
     return [
         bundle
@@ -65,7 +82,7 @@ def _bundled(experiment: str, groups: Groups, grid: Experiment, config: Config) 
 
 def datasets_of(bundle: Bundle) -> list[str]:
     """The tables that a bundle's cells read; none if they make up their own data."""
-    if bundle.experiment not in ("linear", "gp"):
+    if bundle.experiment not in ("linear", "gp", "network"):
         return []
     return sorted({str(group.axes["dataset"]) for group in bundle.groups} - {"toy"})
 
@@ -88,7 +105,7 @@ def _shared(config: Config, algorithm: str) -> dict[str, Any]:
 
 def _of_networks(grid: GP, algorithm: str) -> dict[str, Any]:
     """What decides a posterior of networks, and no more: chains, say, know nothing of SGD."""
-    walks = algorithm in estimators.names()
+    walks = algorithm in estimators.names() or posteriors.is_stochastic(algorithm)
     names = ["iterations"] if walks or posteriors.is_trained(algorithm) else []
     names += ["learning_rate", "batch", "warm_up", "epochs", "every"] if walks else []
     training = {"training": {name: getattr(grid, name) for name in names}}
@@ -100,7 +117,7 @@ def _device(config: Config, experiment: str, own: dict[str, Any], algorithm: str
     # Linear regressions have a dozen weights, with which no GPU has anything to do.
     if config.device == "cpu" or experiment in ("linear", "plane") or algorithm == "nuts":
         return {}
-    if experiment == "gp":
+    if experiment in ("gp", "network", "digits"):
         return {"device": config.device}
     from onlinefa import batched  # which imports PyTorch, and most plans do without
 
@@ -143,6 +160,28 @@ def _gp(grid: GP) -> Groups:
             axes: Axes = {"dataset": dataset, "width": width, "D": grid.weights(dataset, width)}
             table = {} if dataset == "toy" else {"table": data.table(dataset).digest}
             yield axes | {"K": grid.K, "algorithm": algorithm}, table
+
+
+def _network(grid: Network) -> Groups:
+    for dataset, algorithm in product(grid.datasets, grid.algorithms):
+        axes: Axes = {"dataset": dataset, "width": grid.width, "D": grid.weights(dataset)}
+        table = {"table": data.table(dataset).digest}
+        yield axes | {"K": grid.K, "algorithm": algorithm}, table | _trained(grid)
+
+
+def _digits(grid: Digits) -> Groups:
+    for algorithm in grid.algorithms:
+        axes: Axes = {"dataset": "digits", "width": grid.width, "D": grid.weights()}
+        yield axes | {"K": grid.K, "algorithm": algorithm}, _trained(grid)
+
+
+def _trained(grid: Trained) -> dict[str, Any]:
+    """All networks are trained at once, and so all that is told decides every cell."""
+    names = (
+        "width", "candidates", "runs", "batch", "steps", "learning_rate", "walk", "every",
+    )  # fmt: skip
+    training = {name: getattr(grid, name) for name in names}
+    return {"training": training, "samples": grid.samples}
 
 
 def _plane(grid: Plane) -> Groups:

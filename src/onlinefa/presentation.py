@@ -44,6 +44,13 @@ _LOOKS = {
     "ensemble": Look("deep ensemble", "#117733", "d"),
     "laplace": Look("Laplace, last layer", "#DDCC77", "H"),
     "laplace_all": Look("Laplace, all weights", "#661100", "8"),
+    "laplace_diagonal": Look("Laplace, diagonal", "#6699CC", "8"),
+    "swa": Look("SWA", "#999933", "1"),
+    "multiswag": Look("MultiSWAG", "#AA0055", "v"),
+    "multi_online_em": Look("multi-FA, online EM", "#B87A00", "s"),
+    "multi_fa": Look("multi-FA, recursive EM", "#8A3A00", "P"),
+    "mean_field": Look("mean field", "#332288", "x"),
+    "vifa": Look("VIFA", "#44AA99", "*"),
     "nuts": Look("NUTS", "#000000", "h", ":"),
     "gaussian_process": Look("Gaussian process", "#000000", "o", ":"),
     "nystrom": Look("Nystrom", "#0072B2", "o"),
@@ -83,6 +90,15 @@ _SETTINGS = {
     "linear": ["walk", "dataset", "K"],
     "plane": ["walk"],
     "gp": ["dataset", "width"],
+    "network": ["dataset"],
+    "digits": ["dataset"],
+}
+# What a table has a column for each of, where that is not the algorithm: there are more of those.
+_COLUMNS = {"gp": "width", "network": "dataset", "digits": "dataset"}
+_ASKED = {
+    "gp": "at inputs that were not learned from",
+    "network": "of networks that were trained on nine tenths of a table",
+    "digits": "of networks that were trained on four fifths of the images",
 }
 _WALKS = {
     "reshuffled": "reshuffled",
@@ -98,14 +114,15 @@ def settings_of(rows: pd.DataFrame) -> list[str]:
 
 
 def columns_of(rows: pd.DataFrame) -> str:
-    """What a table has a column for each of: algorithms, or widths, which are fewer there."""
-    return "width" if "width" in settings_of(rows) else "algorithm"
+    """What a table has a column for each of."""
+    return _COLUMNS.get(rows["experiment"].iloc[0], "algorithm")
 
 
 def at_step(rows: pd.DataFrame) -> str:
     """When the last measurement was made, as the experiment counts."""
-    if "width" in settings_of(rows):
-        return "at inputs that were not learned from"
+    experiment = rows["experiment"].iloc[0]
+    if experiment in _ASKED:
+        return _ASKED[experiment]
     step = f"{rows['step'].max():,}"
     return f"after {step} epochs" if "walk" in settings_of(rows) else f"at T = {step}"
 
@@ -147,17 +164,21 @@ def over_seeds(number: int, what: str = "mean and standard error") -> str:
 @dataclass(frozen=True)
 class Metric:
     label: str
-    best: Literal["lower", "higher", "one"] = "lower"
+    best: Literal["lower", "higher", "one"] | float = "lower"
+    """A number is what the value should be."""
 
     def loss(self, values: pd.Series) -> pd.Series:
         """What is the lower the better."""
         if self.best == "one":  # half is as bad as twice, and nothing cannot be the best
             return np.log(values.where(values > 0)).abs()
+        if isinstance(self.best, float):
+            return (values - self.best).abs()
         return -values if self.best == "higher" else values
 
     @property
     def better(self) -> str:
-        return "one is best" if self.best == "one" else f"{self.best} is better"
+        best = self.best
+        return f"{best} is better" if best in ("lower", "higher") else f"{best} is best"
 
 
 METRICS = {
@@ -177,4 +198,13 @@ METRICS = {
     "sd_ratio": Metric("standard deviation of f* over the GP's", "one"),
     "test_log_likelihood": Metric("test log-likelihood (nats per point)", "higher"),
     "test_rmse": Metric("test root mean squared error (units of y)"),
+    "test_nll": Metric("test negative log-likelihood (nats per point)"),
+    "test_crps": Metric("test CRPS (units of y)"),
+    "coverage_50": Metric("coverage of 50 % intervals", 0.5),
+    "coverage_90": Metric("coverage of 90 % intervals", 0.9),
+    "coverage_95": Metric("coverage of 95 % intervals", 0.95),
+    "accuracy": Metric("accuracy", "higher"),
+    "class_nll": Metric("test negative log-likelihood (nats per image)"),
+    "calibration_error": Metric("expected calibration error"),
+    "rotated_auroc": Metric("detection of turned images (area under the ROC curve)", "higher"),
 }

@@ -12,7 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-Role = Literal["model", "second_model", "data", "held_out", "weights", "init", "sampling"]
+Role = Literal[
+    "model", "second_model", "data", "held_out", "weights", "search", "init", "sampling"
+]  # fmt: skip
 
 
 def generator(

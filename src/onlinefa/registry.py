@@ -1,7 +1,8 @@
 """A folder of algorithms: one file for each, found by its name.
 
 A file `online_em.py` *is* the algorithm `online_em`: the one public class that it defines is what
-the benchmark runs. Nothing is listed by hand, and nothing is imported before it is used.
+the benchmark runs. Nothing is listed by hand, and nothing is imported before it is used. What
+several of them share is in `base.py`, or in a file whose name begins with an underscore.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class BadAlgorithm(TypeError):
 def names(folder: Sequence[str]) -> list[str]:
     """All algorithms of a package's folder, sorted."""
     modules = (module.name for module in pkgutil.iter_modules(folder))
-    return sorted(name for name in modules if name not in _NOT_ALGORITHMS)
+    return sorted(name for name in modules if name not in _NOT_ALGORITHMS and name[0] != "_")
 
 
 def load(package: str, folder: Sequence[str], name: str) -> type:

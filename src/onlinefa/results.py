@@ -22,7 +22,7 @@ from onlinefa.provenance import Provenance
 if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
     from onlinefa.experiments.tracking import Measurement
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 
 KEYS = [
     "experiment", "dataset", "walk", "algorithm", "D", "K", "width", "spectrum", "scale", "seed",
@@ -45,6 +45,8 @@ SCHEMA = pa.schema(
         ("value", pa.float64()),
         ("status", pa.string()),
         ("message", pa.string()),
+        ("contract", pa.string()),
+        ("networks", pa.int64()),
         ("digest", pa.string()),
         ("commit", pa.string()),
         ("versions", pa.string()),

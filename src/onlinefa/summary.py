@@ -33,6 +33,8 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
             "ok": values.count(),
             "seeds": groups.size(),
             "seconds": groups["seconds"].mean(),
+            "contract": groups["contract"].first(),
+            "networks": groups["networks"].first(),
         }
     )
     summary = summary.join(_statuses(rows)).fillna({"statuses": ""}).reset_index()
@@ -63,7 +65,16 @@ def _behind(rows: pd.DataFrame) -> pd.DataFrame:
 
 def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None:
     """Summarise what the bundles' jobs have left in a folder."""
-    columns = [*results.KEYS, "step", "metric", "value", "status", "seconds"]
+    columns = [
+        *results.KEYS,
+        "step",
+        "metric",
+        "value",
+        "status",
+        "seconds",
+        "contract",
+        "networks",
+    ]
     tables = [results.read_bundle(bundle, folder, columns) for bundle in bundles]
     summary = summarise(pa.concat_tables(tables).to_pandas())
     results.write(pa.Table.from_pandas(summary, preserve_index=False), output)

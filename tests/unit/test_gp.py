@@ -144,10 +144,10 @@ def test_a_value_that_is_no_number_is_a_reason():
 
 
 def test_a_walk_that_diverges_is_a_status(monkeypatch):
-    def diverge(self):
+    def diverge(self, run):
         raise WalkDiverged("SGD diverges")
 
-    monkeypatch.setattr(gp.Task, "walk", diverge)
+    monkeypatch.setattr(gp.GPTask, "walk", diverge)
     found = measured("swag")
     assert {m.metric for m in found} == set(gp.METRICS)
     assert {(m.status, m.message) for m in found} == {("diverged", "SGD diverges")}

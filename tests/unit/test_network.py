@@ -8,6 +8,7 @@ import torch
 from scipy.special import erf
 
 from onlinefa.models.covariance import NeuralNetwork
+from onlinefa.models.likelihoods import Gaussian
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.scaling import Scaling, with_one
 from onlinefa.models.sgd_walk import WalkDiverged
@@ -19,7 +20,7 @@ NOISE = 0.1
 def network(width, rows=24):
     random = np.random.default_rng(0)
     X = with_one(random.normal(size=(rows, 2)))
-    return NetworkPosterior(X, np.sin(X[:, 0]) + X[:, 1], PRIOR, NOISE, width)
+    return NetworkPosterior(X, np.sin(X[:, 0]) + X[:, 1], PRIOR, Gaussian(NOISE), width)
 
 
 def by_hand(net, theta, X):
@@ -129,7 +130,7 @@ def test_functions_of_the_prior_become_gaussian_as_networks_become_wide():
     units = erf(1.4 * np.random.default_rng(10).normal(size=(10**6, 3)) @ x[0])
     of_one_unit = 3 * np.var(units**2) / np.mean(units**2) ** 2
     for width in (1, 4, 100):
-        net = NetworkPosterior(np.ones((2, 3)), np.zeros(2), prior, NOISE, width)
+        net = NetworkPosterior(np.ones((2, 3)), np.zeros(2), prior, Gaussian(NOISE), width)
         draws = np.random.default_rng(11).normal(size=(60_000, net.dimension))
         values = net.functions(draws, x)[:, 0]
         kurtosis = np.mean(values**4) / np.mean(values**2) ** 2 - 3

@@ -11,11 +11,13 @@ import torch
 from torch import nn
 
 from onlinefa import posteriors
+from onlinefa.experiments.gp_task import GPTask, Training
 from onlinefa.models.covariance import NeuralNetwork
 from onlinefa.models.gaussian_process import GaussianProcess, most_likely
+from onlinefa.models.likelihoods import Gaussian
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.scaling import with_one
-from onlinefa.posteriors.base import GaussianFunctions, SampledFunctions, Task, Training
+from onlinefa.posteriors.base import GaussianFunctions, SampledFunctions
 from onlinefa.posteriors.nuts import _energy
 from onlinefa.randomness import generator
 
@@ -27,13 +29,13 @@ def task_of(width, rows=20, noise=0.05, prior=None, training=TRAINING):
     X = with_one(random.uniform(-2, 2, size=(rows, 1)))
     y = np.sin(2 * X[:, 0]) + 0.1 * random.normal(size=rows)
     prior = prior or NeuralNetwork(1.5, 1.5, 0.5)
-    network = NetworkPosterior(X, y, prior, noise, width)
+    network = NetworkPosterior(X, y, prior, Gaussian(noise), width)
     process = GaussianProcess(X, y, prior, noise)
     asked = with_one(np.linspace(-3, 3, 9)[:, None])
     random = partial(generator, 1, "gp", "test", 0)
-    return Task(
-        network, process, asked, training, 50,
-        lambda covariance: most_likely(X, y, covariance, random("model")), random,
+    return GPTask(
+        network, asked, 2, 50, random, training, process,
+        lambda covariance: most_likely(X, y, covariance, random("model")),
     )  # fmt: skip
 
 
@@ -82,7 +84,7 @@ def test_laplace_is_that_of_laplace_torch(name, weights, task, laplace_torch):
     )
     oracle = laplace_torch(
         InLayers(network, task.mode), "regression", subset_of_weights=weights,
-        hessian_structure="full", sigma_noise=sqrt(network.noise), prior_precision=1.0,
+        hessian_structure="full", sigma_noise=sqrt(network.likelihood.noise), prior_precision=1.0,
     )  # fmt: skip
     oracle.fit(torch.utils.data.DataLoader(table, batch_size=len(network.y)))
     mean, variance = oracle(torch.from_numpy(task.inputs), pred_type="glm")
@@ -159,9 +161,9 @@ def test_chains_that_do_not_agree_are_no_reference(task):
 
 def test_a_mixture_of_functions_is_as_likely_as_its_parts_on_average():
     values, y = np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([0.5, 3.0])
-    parts = [GaussianFunctions(row, np.zeros(2)).log_density(y, 0.3) for row in values]
+    parts = [GaussianFunctions(row, np.zeros(2)).targets(0.3).log_density(y) for row in values]
     expected = np.log(np.mean(np.exp(parts), axis=0))
-    np.testing.assert_allclose(SampledFunctions(values).log_density(y, 0.3), expected)
+    np.testing.assert_allclose(SampledFunctions(values).targets(0.3).log_density(y), expected)
 
 
 def test_a_walk_is_observed_after_the_warm_up_every_few_steps(task):
@@ -170,4 +172,4 @@ def test_a_walk_is_observed_after_the_warm_up_every_few_steps(task):
     all_steps = np.concatenate(list(task.network.walk(task.mode, rate, 5, 4, task.random("data"))))
     rows = np.concatenate(list(task.walk()))
     np.testing.assert_array_equal(rows, all_steps[4:][2::3])
-    np.testing.assert_array_equal(np.concatenate(list(task._steps())), rows)
+    np.testing.assert_array_equal(np.concatenate(list(task.steps(0))), rows)

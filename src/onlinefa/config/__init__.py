@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from onlinefa.config.base import Count, Experiment, Positive, Seed, Strict
 from onlinefa.config.gp import GP, Limit
 from onlinefa.config.linear import Linear, Plane, Walking
+from onlinefa.config.network import Digits, Network, Trained
 from onlinefa.config.synthetic import Change, Scale, Synthetic
 from onlinefa.names import needs_package
 
@@ -23,14 +24,17 @@ __all__ = [
     "Change",
     "Config",
     "Count",
+    "Digits",
     "Experiment",
     "Limit",
     "Linear",
+    "Network",
     "Plane",
     "Positive",
     "Scale",
     "Seed",
     "Synthetic",
+    "Trained",
     "Variant",
     "Walking",
 ]
@@ -44,6 +48,8 @@ EXPERIMENTS: dict[str, type[Experiment]] = {
     "linear": Linear,
     "plane": Plane,
     "gp": GP,
+    "network": Network,
+    "digits": Digits,
 }
 
 
@@ -115,4 +121,10 @@ class Config(Strict):
     plane: Plane | None = Field(default=None, description="chapter 6 in two dimensions")
     gp: GP | None = Field(
         default=None, description="chapter 7: sampled networks and their Gaussian process"
+    )
+    network: Network | None = Field(
+        default=None, description="MultiSWAG and others: networks on UCI tables"
+    )
+    digits: Digits | None = Field(
+        default=None, description="the same with handwritten digits, in ten classes"
     )

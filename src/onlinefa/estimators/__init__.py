@@ -30,7 +30,13 @@ def build(name: str, settings: dict[str, Any], **offered: Any) -> FactorEstimato
     say, has no use for any of them, and batch SVD keeps the seed that is its default. Settings that
     choose another number of factors have no use for initial ones of the number that is offered.
     """
-    estimator = load(name)
+    return construct(load(name), settings, **offered)
+
+
+def construct(
+    estimator: type[FactorEstimator], settings: dict[str, Any], **offered: Any
+) -> FactorEstimator:
+    """The same, of a class."""
     parameters = inspect.signature(estimator).parameters
     if "n_components" in settings:
         offered.pop("init_factors", None)

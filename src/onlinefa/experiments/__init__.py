@@ -15,7 +15,7 @@ _SAME_AS = {"eigenvalues": "synthetic", "components": "synthetic", "scale": "syn
 
 # Whose cells use a GPU one by one. Those of other experiments that may be fitted on one are too
 # small to fill it, and so the seeds of a group are fitted at once.
-_ONE_BY_ONE = ("gp",)
+_ONE_BY_ONE = ("gp", "network", "digits")
 
 Run = Callable[["Cell", Path], "Iterator[Measurement]"]
 

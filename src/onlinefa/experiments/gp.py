@@ -13,21 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
-from onlinefa import data, devices, posteriors
+from onlinefa import data, devices
 from onlinefa.cell import Cell
-from onlinefa.experiments.tracking import (
-    Measurement,
-    StreamDiverged,
-    Trial,
-    import_and_compile,
-    new_estimator,
-    track,
-)
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.estimators.base import FitDiverged
+from onlinefa.experiments.asking import posterior_of
+from onlinefa.experiments.gp_task import GPTask, Training
+from onlinefa.experiments.tracking import Measurement
+from onlinefa.gaussian import Array
 from onlinefa.metrics import Value
 from onlinefa.models import toy
 from onlinefa.models.covariance import Covariance, NeuralNetwork
@@ -37,10 +32,11 @@ from onlinefa.models.gaussian_process import (
     NotPositiveDefinite,
     most_likely,
 )
+from onlinefa.models.likelihoods import Gaussian
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.scaling import Scaling, with_one
 from onlinefa.models.sgd_walk import WalkDiverged
-from onlinefa.posteriors.base import Functions, SampledFunctions, Task, Training
+from onlinefa.posteriors.base import Functions, Task
 from onlinefa.randomness import generator
 
 log = logging.getLogger(__name__)
@@ -72,53 +68,21 @@ def run(cell: Cell, tables: Path) -> Iterator[Measurement]:
     """Compare one posterior with the process."""
     try:
         problem, task = task_of(cell, tables)
-        ask = _ask if cell.estimator in posteriors.names() else _follow
-        yield from ask(cell, problem, task)
+        posterior = posterior_of(cell)
+        truth = posterior.truth(task)
+        functions, seconds = posterior.timed(task)
     except NotPositiveDefinite as reason:
         log.warning("%s", reason)
         for metric in METRICS:
             yield Measurement.of(_STEP, metric, str(reason), 0.0)
-
-
-def _ask(cell: Cell, problem: Problem, task: Task) -> Iterator[Measurement]:
-    """A posterior that is found in some other way than along SGD's walk."""
-    posterior = posteriors.build(cell.estimator, dict(cell.parameters["settings"]))
-    truth = posterior.truth(task)
-    if posterior.trained:
-        _ = task.mode
-    start = perf_counter()  # what others need as well is at hand now
-    functions = posterior.functions(task)
-    seconds = perf_counter() - start
-    values = measure(problem, truth, functions) | _curves(cell, problem, functions)
-    for metric, value in values.items():
-        yield Measurement.of(_STEP, metric, value, seconds)
-
-
-def _follow(cell: Cell, problem: Problem, task: Task) -> Iterator[Measurement]:
-    """A Gaussian that is fitted to the weights along SGD's walk."""
-
-    def stream(step: int) -> Iterator[Array]:
-        try:
-            yield from task.walk()
-        except WalkDiverged as divergence:
-            raise StreamDiverged(str(divergence)) from divergence
-
-    def compare(step: int, estimate: LowRankGaussian) -> dict[str, Value]:
-        thetas = estimate.sample(task.samples, task.random("sampling"))
-        functions = SampledFunctions(task.network.functions(thetas, task.inputs))
-        return measure(problem, task.process, functions) | _curves(cell, problem, functions)
-
-    trial = Trial(
-        task.network.dimension,
-        [_STEP],
-        stream,
-        compare,
-        lambda _: METRICS,
-        init=task.random("init"),
-        sampling=task.random("sampling"),
-    )
-    import_and_compile(cell)
-    yield from track(new_estimator(cell, trial), trial)
+    except (FitDiverged, WalkDiverged) as divergence:
+        log.warning("%s", divergence)
+        for metric in METRICS:
+            yield Measurement(_STEP, metric, None, "diverged", str(divergence), 0.0)
+    else:
+        values = measure(problem, truth, functions) | _curves(cell, problem, functions)
+        for metric, value in values.items():
+            yield Measurement.of(_STEP, metric, value, seconds)
 
 
 def measure(problem: Problem, truth: GaussianProcess, functions: Functions) -> dict[str, Value]:
@@ -130,7 +94,7 @@ def measure(problem: Problem, truth: GaussianProcess, functions: Functions) -> d
     mean, variance = truth.predict(problem.inputs)
     sd = np.sqrt(variance)
     away, ratio = np.abs(functions.mean - mean) / sd, functions.sd / sd
-    densities = functions.log_density(problem.targets, truth.noise) - np.log(problem.unit)
+    densities = functions.targets(truth.noise).log_density(problem.targets) - np.log(problem.unit)
     errors = problem.unit * (problem.targets - functions.mean)
     values: dict[str, Value] = {
         "function_wasserstein2": float(np.mean(np.hypot(away, ratio - 1))),
@@ -173,6 +137,7 @@ def task_of(cell: Cell, tables: Path) -> tuple[Problem, Task]:
         cell.seed,
         int(cell.parameters["root_seed"]),
         Training(**cell.parameters["training"]),
+        int(cell.axes["K"]),
         int(cell.parameters.get("samples", 0)),
         _device(cell.device),
         tables,
@@ -186,20 +151,22 @@ def _task(
     seed: int,
     root: int,
     training: Training,
+    K: int,
     samples: int,
     device: str,
     tables: Path,
 ) -> tuple[Problem, Task]:
     problem, network, known_modes = _network(dataset, width, seed, root, device, tables)
-    return problem, Task(
+    return problem, GPTask(
         network,
-        problem.process,
         problem.inputs,
-        training,
+        K,
         samples,
-        process_with=lambda covariance: _process(dataset, seed, root, tables, covariance),
-        random=partial(generator, root, "gp", dataset, seed),
-        known_modes=known_modes,
+        partial(generator, root, "gp", dataset, seed),
+        training,
+        problem.process,
+        lambda covariance: _process(dataset, seed, root, tables, covariance),
+        known_modes,
     )
 
 
@@ -207,12 +174,12 @@ def _task(
 @lru_cache(maxsize=1)
 def _network(
     dataset: str, width: int, seed: int, root: int, device: str, tables: Path
-) -> tuple[Problem, NetworkPosterior, dict[int, Array]]:
+) -> tuple[Problem, NetworkPosterior, dict[tuple[int, int], Array]]:
     problem = _problem(dataset, seed, root, tables)
     process = problem.process
     assert isinstance(process.covariance, NeuralNetwork)
     network = NetworkPosterior(
-        process.X, process.y, process.covariance, process.noise, width, device
+        process.X, process.y, process.covariance, Gaussian(process.noise), width, device
     )
     return problem, network, {}
 

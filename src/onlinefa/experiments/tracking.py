@@ -33,14 +33,27 @@ class Measurement:
     message: str
     seconds: float
     """Spent on the fit itself up to this step, without drawing data or measuring distances."""
+    contract: str = ""
+    """What the value is, where its name does not say it all: of a point or a sum, in which units.
+    """
+    networks: int | None = None
+    """How many were drawn for it; zero if its distribution is known in closed form."""
 
     @classmethod
-    def of(cls, step: int, metric: str, value: Value, seconds: float) -> Measurement:
+    def of(
+        cls,
+        step: int,
+        metric: str,
+        value: Value,
+        seconds: float,
+        contract: str = "",
+        networks: int | None = None,
+    ) -> Measurement:
         if not isinstance(value, str) and not np.isfinite(value):
             value = f"the value is {value}"
         if isinstance(value, str):
-            return cls(step, metric, None, "undefined", value, seconds)
-        return cls(step, metric, value, "ok", "", seconds)
+            return cls(step, metric, None, "undefined", value, seconds, contract, networks)
+        return cls(step, metric, value, "ok", "", seconds, contract, networks)
 
 
 class StreamDiverged(ArithmeticError):

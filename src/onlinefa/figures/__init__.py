@@ -26,6 +26,9 @@ FIGURES = {
     "figure_7_1": "gp",
     "figure_7_2": "gp",
     "figure_7_3": "gp",
+    "network": "network",
+    "calibration": "network",
+    "reliability": "digits",
 }
 _ONE_PER_DATASET = ("figure_6_4", "figure_6_5")
 

@@ -32,6 +32,16 @@ def is_trained(name: str) -> bool:
     return registry.constant(__path__[0], name, "trained") is not False
 
 
+def is_stochastic(name: str) -> bool:
+    """Whether a posterior is told how SGD walks, read from its file without importing it."""
+    return registry.constant(__path__[0], name, "stochastic") is True
+
+
+def is_reference(name: str) -> bool:
+    """Whether a posterior is what others are held against, read from its file."""
+    return registry.constant(__path__[0], name, "reference") is True
+
+
 def needs(name: str) -> str | None:
     """The package that a posterior needs beyond PyTorch, read from its file."""
     return registry.constant(__path__[0], name, "needs")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,9 +15,8 @@ from onlinefa.gaussian import Array
 from onlinefa.models.covariance import Covariance
 from onlinefa.models.gaussian_process import GaussianProcess
 from onlinefa.models.network import NetworkPosterior
+from onlinefa.models.predictive import Mixture
 from onlinefa.randomness import Role
-
-_MOST_KEPT = 2**26  # numbers of a walk: half a gigabyte
 
 
 class Functions(Protocol):
@@ -37,8 +36,12 @@ class Functions(Protocol):
     def doubt(self) -> str:
         """Why all this is not to be trusted; empty if it is."""
 
-    def log_density(self, y: Array, noise: float) -> Array:
-        """Of targets, each the function plus noise of a variance."""
+    @property
+    def networks(self) -> int:
+        """How many networks were drawn; none if the distribution is known in closed form."""
+
+    def targets(self, noise: float) -> Mixture:
+        """The function plus noise of a variance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +52,23 @@ class GaussianFunctions:
     sd: Array
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     doubt: str = ""
+    networks: ClassVar[int] = 0
 
-    def log_density(self, y: Array, noise: float) -> Array:
-        variance = self.sd**2 + noise
-        return -((y - self.mean) ** 2 / variance + np.log(2 * np.pi * variance)) / 2
+    def targets(self, noise: float) -> Mixture:
+        return Mixture(self.mean[None], np.sqrt(self.sd**2 + noise)[None])
 
 
 @dataclass(frozen=True, eq=False)
 class SampledFunctions:
-    """S equally likely functions: `values` of shape (S, inputs)."""
+    """S equally likely functions: `values` of shape (S, inputs), or (S, inputs, classes)."""
 
     values: Array
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     doubt: str = ""
+
+    @property
+    def networks(self) -> int:
+        return len(self.values)
 
     @property
     def mean(self) -> Array:
@@ -71,93 +78,50 @@ class SampledFunctions:
     def sd(self) -> Array:
         return self.values.std(axis=0)
 
-    def log_density(self, y: Array, noise: float) -> Array:
-        """Of the Bayesian model average: a mixture of S Gaussians."""
-        from scipy.special import logsumexp
-
-        each = -((y - self.values) ** 2 / noise + np.log(2 * np.pi * noise)) / 2
-        return logsumexp(each, axis=0) - np.log(len(self.values))
-
-
-@dataclass(frozen=True)
-class Training:
-    """How networks are trained, and walked over; a cell is told what its posterior needs of it."""
-
-    iterations: int = 0
-    """Of L-BFGS, to a maximum of the posterior."""
-    learning_rate: float = 0.0
-    """Of SGD, as a share of the rate from which on descent with all rows is unstable there."""
-    batch: int = 1
-    warm_up: int = 0
-    """Epochs before the first weights are observed."""
-    epochs: int = 0
-    every: int = 1
-    """Steps of SGD between two observations of the weights."""
+    def targets(self, noise: float) -> Mixture:
+        return Mixture(self.values, np.full((1, 1), np.sqrt(noise)))
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(ABC):
     """A table, a network for it, and the inputs at which its functions are asked for."""
 
     network: NetworkPosterior
-    process: GaussianProcess
-    """The limit of wide networks, which has the same prior and noise."""
     inputs: Array
-    training: Training
+    K: int
+    """The latent dimension of what is fitted to a walk."""
     samples: int
-    process_with: Callable[[type[Covariance]], GaussianProcess]
-    """The most likely process with another covariance."""
+    """Networks to draw from a posterior."""
     random: Callable[[Role], np.random.Generator]
     """The seed's random numbers, the same for every algorithm."""
-    known_modes: dict[int, Array] = field(default_factory=dict)
-    """By iterations: what tasks with the same network share."""
-
-    def modes(self, number: int) -> Array:
-        """Maxima of the posterior, of shape (number, D), from starts that the prior draws."""
-        others = [self._maximise(start) for start in self._starts(number)[1:]]
-        return np.array([self.mode, *others])
 
     @property
     def mode(self) -> Array:
         """The first of the maxima, which all who start from one share."""
-        iterations = self.training.iterations
-        if iterations not in self.known_modes:
-            self.known_modes[iterations] = self._maximise(self._starts(1)[0])
-        return self.known_modes[iterations]
+        mode: Array = self.modes(1)[0]
+        return mode
 
-    def _starts(self, number: int) -> Array:
-        return self.random("weights").standard_normal((number, self.network.dimension))
+    @abstractmethod
+    def modes(self, number: int) -> Array:
+        """Maxima of the posterior, of shape (number, D), from starts that the prior draws."""
 
-    def _maximise(self, start: Array) -> Array:
-        return self.network.maximise(start, self.training.iterations)
+    @abstractmethod
+    def walk(self, run: int = 0) -> Iterable[Array]:
+        """Weights along SGD from the mode of that number: arrays of shape (rows, D)."""
 
-    def walk(self) -> Iterable[Array]:
-        """Weights along SGD from the mode, after the warm-up: arrays of shape (rows, D).
+    @property
+    @abstractmethod
+    def batch(self) -> int:
+        """Rows of the table in a step of SGD."""
 
-        That of a wide network does not fit into memory, and is walked anew, in the same steps,
-        whenever it is asked for.
-        """
-        training = self.training
-        rows = training.epochs * (len(self.network.y) // training.batch) / training.every
-        return self._kept_walk if rows * self.network.dimension <= _MOST_KEPT else self._steps()
+    @property
+    def process(self) -> GaussianProcess:
+        """The limit of wide networks, which has the same prior and noise."""
+        raise TypeError("these networks are not compared with a process")
 
-    @cached_property
-    def _kept_walk(self) -> list[Array]:
-        return list(self._steps())
-
-    def _steps(self) -> Iterator[Array]:
-        training, passed = self.training, 0
-        rate = training.learning_rate * 2 / self.network.curvature(self.mode)
-        epochs = self.network.walk(
-            self.mode, rate, training.batch, training.epochs, self.random("data")
-        )
-        for epoch, weights in enumerate(epochs):
-            if epoch >= training.warm_up:
-                # A copy, or what is left out would be kept as well.
-                kept = weights[-(passed + 1) % training.every :: training.every].copy()
-                passed += len(weights)
-                if len(kept):
-                    yield kept
+    def process_with(self, covariance: type[Covariance]) -> GaussianProcess:
+        """The most likely process with another covariance."""
+        raise TypeError("these networks are not compared with a process")
 
 
 class Posterior(BaseEstimator):
@@ -170,11 +134,30 @@ class Posterior(BaseEstimator):
     """Whether it starts from the mode. Finding that is not among the seconds that it takes. A file
     says so itself, since it is read without what it inherits from."""
 
+    stochastic: ClassVar[bool] = False
+    """Whether it follows SGD, or takes steps and draws of its own, and is told how it walks. Said
+    in the file, too."""
+
+    reference: ClassVar[bool] = False
+    """Whether it is what others are held against, and no choice for a user; said in the file, too.
+    """
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @abstractmethod
     def functions(self, task: Task) -> Functions:
         """The posterior over functions at the task's inputs."""
+
+    def timed(self, task: Task) -> tuple[Functions, float]:
+        """The same, and how many seconds it took without what others need as well."""
+        if self.trained:
+            _ = task.mode
+        start = perf_counter()
+        functions = self.functions(task)
+        return functions, perf_counter() - start
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Several networks of one table will be asked for: it may be faster to find all at once."""
 
     def truth(self, task: Task) -> GaussianProcess:
         """The process that it is compared with."""

@@ -14,6 +14,7 @@ class FourierFeatures(RandomFeatures):
     """The process to compare with is another one: the most likely with that covariance."""
 
     trained: ClassVar[bool] = False
+    reference: ClassVar[bool] = True
 
     def truth(self, task: Task) -> GaussianProcess:
         return task.process_with(SquaredExponential)

@@ -13,6 +13,7 @@ class ExactProcess(Posterior):
     """Its own gap is zero; it is here for what it says of the test data."""
 
     trained: ClassVar[bool] = False
+    reference: ClassVar[bool] = True
 
     def functions(self, task: Task) -> Functions:
         mean, variance = task.process.predict(task.inputs)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from onlinefa.gaussian import Array
+from onlinefa.models.likelihoods import Gaussian
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
@@ -32,6 +33,7 @@ class NUTS(Posterior):
 
     needs: ClassVar[str | None] = "numpyro"
     trained: ClassVar[bool] = False
+    reference: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "chains": [Interval(Integral, 2, None, closed="left")],
@@ -91,11 +93,13 @@ def _energy(network: NetworkPosterior) -> Callable[[Any], Any]:
 
     X, y, prior, H = network.X, network.y, network.prior, network.width
     p = X.shape[1]
+    assert isinstance(network.likelihood, Gaussian)
+    noise = float(network.likelihood.noise)
 
     def energy(theta: Array) -> Any:
         hidden = erf(X @ (prior.sigma_w * theta[: H * p].reshape(H, p)).T)
         above = prior.omega / sqrt(H) * theta[H * p : -1]
         outputs = hidden @ above + prior.sigma_b * theta[-1]
-        return jnp.sum((y - outputs) ** 2) / (2 * network.noise) + theta @ theta / 2
+        return jnp.sum((y - outputs) ** 2) / (2 * noise) + theta @ theta / 2
 
     return energy

@@ -14,6 +14,7 @@ class Nystrom(Posterior):
     """Landmarks are training points, all of them if there are no more than asked for."""
 
     trained: ClassVar[bool] = False
+    reference: ClassVar[bool] = True
 
     def functions(self, task: Task) -> Functions:
         process = task.process

@@ -14,6 +14,7 @@ class RandomFeatures(Posterior):
     """For the network's covariance: a network whose hidden layer stays as the prior draws it."""
 
     trained: ClassVar[bool] = False
+    reference: ClassVar[bool] = True
 
     def functions(self, task: Task) -> Functions:
         process = self.truth(task)

@@ -20,5 +20,9 @@ METRICS = {
     "change": DISTANCES,
     "linear": DISTANCES,
     "plane": DISTANCES,
+    "network": (
+        "test_nll", "test_rmse", "test_crps", "coverage_50", "coverage_90", "coverage_95",
+    ),
+    "digits": ("class_nll", "accuracy", "calibration_error", "rotated_auroc"),
     "gp": ("function_wasserstein2", "mean_error", "sd_ratio", "test_log_likelihood", "test_rmse"),
-}
+}  # fmt: skip

@@ -22,7 +22,10 @@ from onlinefa.presentation import (
 from onlinefa.summary import read_summary
 from onlinefa.tables import render
 
-_VALUES = ["mean", "standard_error", "ok", "seeds", "statuses", "behind", "behind_error"]
+_VALUES = [
+    "mean", "standard_error", "ok", "seeds", "statuses", "behind", "behind_error", "contract",
+    "networks",
+]  # fmt: skip
 
 
 def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
@@ -101,7 +104,11 @@ def _grid(
     across = columns_of(rows)
     down = [key for key in [*settings_of(rows), "algorithm"] if key != across]
     columns = sorted(rows[across].unique(), key=lambda value: position(across, value))
-    title = "" if across == "algorithm" else f"{across} "
+    title = f"{across} " if across == "width" else ""
+    if rows["networks"].notna().any():
+        # An algorithm draws as many for every dataset, and how many is part of what its value is.
+        drawn = rows.groupby("algorithm")["networks"].transform("max")
+        rows, down = rows.assign(networks=drawn.map(_drawn)), [*down, "networks"]
     header = [*down, *(f"{title}{spelled(across, value)}" for value in columns)]
     lines: dict[tuple[Any, ...], dict[Any, str]] = {}
     for _, row in rows.iterrows():
@@ -111,6 +118,10 @@ def _grid(
         for line, cells in sorted(lines.items(), key=lambda item: [*map(position, down, item[0])])
     ]
     return header, body
+
+
+def _drawn(number: float) -> str:
+    return "" if pd.isna(number) else f"{number:.0f}" if number else "closed form"
 
 
 def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
@@ -132,8 +143,9 @@ def _rounded(row: pd.Series, plus_minus: str) -> str:
 
 def _caption(rows: pd.DataFrame, metric: str) -> str:
     label = METRICS[metric].label
+    contracts = sorted(set(rows["contract"]) - {""})
     return (
-        f"{label[0].upper()}{label[1:]} {at_step(rows)}; "
+        f"{label[0].upper()}{label[1:]} {at_step(rows)}; {''.join(f'{c}; ' for c in contracts)}"
         f"{over_seeds(int(rows['seeds'].max()))}; {METRICS[metric].better}. Bold: the best, and "
         "what is behind it by no more than one standard error of the paired difference."
     )

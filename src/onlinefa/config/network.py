@@ -1,0 +1,127 @@
+"""What the experiments with trained networks are told: regression on tables, and digits."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Annotated
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from onlinefa import algorithms, data, posteriors
+from onlinefa.config.base import Count, Experiment, Positive, check_below, check_known
+from onlinefa.names import needs_package
+
+Several = Annotated[int, Field(strict=True, ge=2)]
+
+DIGITS = (65, 10)  # pixels and a constant one; classes
+
+
+class Trained(Experiment):
+    """How networks are trained, and what decides between their hyperparameters."""
+
+    algorithms: list[str] = Field(
+        description="posteriors to compare, names of src/onlinefa/posteriors, or algorithms that "
+        "are fitted to SGD's walk, as elsewhere"
+    )
+    width: Count = Field(description="hidden units")
+    K: Several = Field(description="latent dimension of what is fitted to the walk")
+    samples: Count = Field(description="networks that are drawn from each posterior")
+    candidates: Count = Field(
+        description="random choices of learning rate, prior precision and noise precision, of "
+        "which each algorithm takes its best on a fifth of the training rows"
+    )
+    runs: Count = Field(description="networks from different starts, for ensembles and mixtures")
+    batch: Count = Field(description="rows in a step")
+    steps: Count = Field(description="steps of Adam from a start to a mode, nearly")
+    learning_rate: Positive = Field(description="of Adam, before it falls to zero")
+    walk: Count = Field(description="steps of SGD, with a constant rate, from there on")
+    every: Count = Field(description="steps of SGD between two observations of the weights")
+
+    @classmethod
+    def known_algorithms(cls) -> list[str]:
+        """Not what others are held against in chapter 7."""
+        references = [name for name in posteriors.names() if posteriors.is_reference(name)]
+        return [name for name in algorithms.names() if name not in references]
+
+    @field_validator("algorithms")
+    @classmethod
+    def _needs_pytorch(cls, algorithms: list[str]) -> list[str]:
+        if find_spec("torch") is None:
+            raise ValueError(needs_package("PyTorch", "networks"))
+        return algorithms
+
+    @field_validator("runs")
+    @classmethod
+    def _enough_runs(cls, runs: int, info: ValidationInfo) -> int:
+        for name in info.data.get("algorithms", []):
+            if name in posteriors.names():
+                defaults = posteriors.default_settings(name)
+                wanted = defaults.get("runs", defaults.get("members", 1))
+                if wanted > runs:
+                    raise ValueError(f"{runs} is below the {wanted} of {name}")
+        return runs
+
+    @field_validator("every")
+    @classmethod
+    def _enough_observations(cls, every: int, info: ValidationInfo) -> int:
+        walk, K = info.data.get("walk"), info.data.get("K")
+        if walk and K and walk // every <= K:
+            raise ValueError(
+                f"{every} leaves {walk // every} observations of the walk, and more than K ({K}) "
+                "are needed"
+            )
+        return every
+
+
+class Network(Trained):
+    """MultiSWAG and others on regression tables."""
+
+    datasets: list[str] = Field(description="tables, names of src/onlinefa/data")
+
+    def dimensions(self) -> list[int]:
+        return [self.weights(name) for name in self.datasets]
+
+    def weights(self, dataset: str) -> int:
+        """For each unit one per input, its bias and what leads on; a last bias."""
+        return self.width * (len(data.table(dataset).inputs) + 2) + 1
+
+    @field_validator("datasets")
+    @classmethod
+    def _known_tables(cls, datasets: list[str], info: ValidationInfo) -> list[str]:
+        for name in datasets:
+            check_known(name, data.names())
+            rows = data.table(name).rows * 72 // 100  # a tenth is held out, a fifth of the rest
+            if rows < info.data.get("batch", 1):
+                raise ValueError(
+                    f"{name} has {rows} rows to learn from, fewer than a batch "
+                    f"({info.data['batch']})"
+                )
+        return datasets
+
+    @field_validator("datasets")
+    @classmethod
+    def _more_weights_than_factors(cls, datasets: list[str], info: ValidationInfo) -> list[str]:
+        width, K = info.data.get("width"), info.data.get("K")
+        if width and K:
+            D = {name: width * (len(data.table(name).inputs) + 2) + 1 for name in datasets}
+            check_below([K], {f"{name} has {D[name]} weights": D[name] for name in D})
+        return datasets
+
+
+class Digits(Trained):
+    """The same with scikit-learn's handwritten digits, in ten classes."""
+
+    def dimensions(self) -> list[int]:
+        return [self.weights()]
+
+    def weights(self) -> int:
+        pixels, classes = DIGITS
+        return self.width * (pixels + classes) + classes
+
+    @field_validator("K")
+    @classmethod
+    def _fewer_factors_than_weights(cls, K: int, info: ValidationInfo) -> int:
+        width = info.data.get("width", 1)
+        D = width * sum(DIGITS) + DIGITS[1]
+        check_below([K], {f"there are {D} weights": D})
+        return K

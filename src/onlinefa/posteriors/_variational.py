@@ -1,0 +1,137 @@
+"""Variational inference with a factor Gaussian N(c, FF' + diag(psi)) as the family.
+
+The evidence lower bound is E log p(y | theta) - KL(q || N(0, I)). Its first term is estimated by
+draws theta = c + Fz + sqrt(psi) e, through which gradients in c, F and log psi flow; the second is
+exact: with M = I + F'F/psi,
+2 KL = |c|^2 + |F|^2 + sum(psi) - D - sum(log psi) - log det M.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.utils._param_validation import Interval
+from torch import Tensor
+
+from onlinefa.gaussian import LowRankGaussian
+from onlinefa.models.training import Networks
+from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
+
+_NARROW = 0.1  # the standard deviation to begin with, in those of the prior
+
+
+@dataclass(frozen=True, eq=False)
+class FactorFamily:
+    """Parameters to be moved, of B members at once: of shape (B, D), (B, D, K) and (B, D). Without
+    factors, weights are independent."""
+
+    mean: Tensor
+    factors: Tensor
+    log_noise: Tensor
+
+    def parameters(self) -> list[Tensor]:
+        return [self.mean, self.factors, self.log_noise]
+
+    def draw(self, number: int, random: torch.Generator) -> Tensor:
+        """So many of each: (B, number, D)."""
+        B, D, K = self.factors.shape
+        drawn = torch.randn(
+            (B, number, K + D), generator=random, dtype=self.mean.dtype, device=self.mean.device
+        )
+        spread = drawn[..., K:] * torch.exp(self.log_noise / 2)[:, None]
+        return self.mean[:, None] + drawn[..., :K] @ self.factors.mT + spread
+
+    def divergence(self) -> Tensor:
+        """KL from N(0, I) of each, in O(D K^2)."""
+        _, D, K = self.factors.shape
+        noise = torch.exp(self.log_noise)
+        M = torch.eye(K, dtype=noise.dtype, device=noise.device) + self.factors.mT @ (
+            self.factors / noise[..., None]
+        )
+        squares = torch.sum(self.factors**2, dim=(1, 2))
+        squares = squares + torch.sum(self.mean**2 + noise - self.log_noise, dim=1)
+        return (squares - D - torch.logdet(M)) / 2
+
+    def gaussians(self) -> list[LowRankGaussian]:
+        found = (self.mean, self.factors, torch.exp(self.log_noise))
+        members = zip(*(values.detach().double().cpu().numpy() for values in found), strict=True)
+        return [LowRankGaussian(*member) for member in members]
+
+
+class Variational(Posterior):
+    """The family's member with the largest bound, nearly: by Adam, from the mode."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "draws": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, *, steps: int = 2000, learning_rate: float = 0.03, draws: int = 8) -> None:
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.draws = draws
+
+    @abstractmethod
+    def rank(self, task: Task) -> int:
+        """How many factors the family has."""
+
+    def functions(self, task: Task) -> Functions:
+        return self.timed(task)[0]
+
+    def timed(self, task: Task) -> tuple[Functions, float]:
+        prepared: dict[Task, tuple[Functions, float]] = getattr(self, "_prepared", {})
+        return prepared[task] if task in prepared else self._ask([task])[0]
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """A step of one is all overhead."""
+        self._prepared = dict(zip(tasks, self._ask(tasks), strict=True))
+
+    def _ask(self, tasks: Sequence[Task]) -> list[tuple[Functions, float]]:
+        _ = [task.mode for task in tasks]
+        start = perf_counter()
+        sampling = tasks[0].random("sampling")
+        found = []
+        for task, gaussian in zip(tasks, self.fit(tasks, sampling), strict=True):
+            drawn = gaussian.sample(task.samples, task.random("sampling"))
+            found.append(SampledFunctions(task.network.functions(drawn, task.inputs)))
+        seconds = (perf_counter() - start) / len(tasks)
+        return [(functions, seconds) for functions in found]
+
+    def fit(self, tasks: Sequence[Task], random: np.random.Generator) -> list[LowRankGaussian]:
+        """For each of them."""
+        networks = Networks([task.network for task in tasks])
+        family = self._start(networks, tasks, random)
+        noise = torch.Generator(device=networks.first.device)
+        noise.manual_seed(int(random.integers(2**31)))
+        optimiser = torch.optim.Adam(family.parameters(), lr=self.learning_rate)
+        falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
+        N = len(networks.first.y)
+        for rows in networks.batches(self.draws, self.steps, min(tasks[0].batch, N), random):
+            misfit = networks.misfit(family.draw(self.draws, noise), rows).mean(dim=1)
+            loss = torch.sum(misfit + family.divergence() / N)
+            slopes = torch.autograd.grad(loss, family.parameters())
+            for values, slope in zip(family.parameters(), slopes, strict=True):
+                values.grad = slope
+            optimiser.step()
+            falling.step()
+        return family.gaussians()
+
+    def _start(
+        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
+    ) -> FactorFamily:
+        B, D, K = len(tasks), networks.first.dimension, self.rank(tasks[0])
+        factors = _NARROW / 10 * random.standard_normal((D, K))
+        given = (
+            np.array([task.mode for task in tasks]),
+            np.broadcast_to(factors, (B, D, K)),
+            np.full((B, D), 2 * np.log(_NARROW)),
+        )
+        return FactorFamily(*(networks.single(values).requires_grad_() for values in given))
