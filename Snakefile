@@ -1,4 +1,4 @@
-# The benchmark: config -> grid -> cells -> summary -> figures and tables.
+# The benchmark: config -> grid -> cells -> summary, comparison -> figures and tables.
 # Rules are in workflow/rules, one file per stage; all mathematics is in src/onlinefa.
 
 from snakemake.utils import min_version

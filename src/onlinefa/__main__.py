@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -46,9 +47,16 @@ def _parser() -> argparse.ArgumentParser:
     summarise.add_argument("--output", required=True, type=Path)
     summarise.set_defaults(command=_summarise)
 
-    figure = commands.add_parser("figure", help="draw one figure from a summary")
+    compare = commands.add_parser("compare", help="paired tests, and ranks of algorithms")
+    compare.add_argument("experiment")
+    compare.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    compare.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    compare.add_argument("--output", required=True, type=Path)
+    compare.set_defaults(command=_compare)
+
+    figure = commands.add_parser("figure", help="draw one figure from a summary or comparison")
     figure.add_argument("name")
-    figure.add_argument("--summary", required=True, type=Path)
+    figure.add_argument("--rows", required=True, type=Path, help="the summary, or comparison")
     figure.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     figure.set_defaults(command=_figure)
 
@@ -56,6 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     tables.add_argument("--summary", required=True, type=Path)
     tables.add_argument("--output", required=True, type=Path, nargs="+", help="METRIC.FORMAT")
     tables.set_defaults(command=_tables)
+
+    compared = commands.add_parser("compared", help="write tables of a comparison")
+    compared.add_argument("--comparison", required=True, type=Path)
+    compared.add_argument(
+        "--output", required=True, type=Path, nargs="+", help="compared_METRIC.FORMAT, ranks.FORMAT"
+    )
+    compared.set_defaults(command=_compared)
 
     datasets = commands.add_parser("datasets", help="write the table of datasets")
     datasets.add_argument("tables", type=Path, nargs="+", help="fetched datasets, DATASET.npy")
@@ -112,15 +127,27 @@ def _fit(options: argparse.Namespace) -> int:
 
 
 def _summarise(options: argparse.Namespace) -> int:
+    from onlinefa.summary import write_summary
+
+    return _aggregate(options, lambda _, *files: write_summary(*files))
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from onlinefa.comparison import write_comparison
+
+    return _aggregate(options, lambda grid, *files: write_comparison(grid.compared_with, *files))
+
+
+def _aggregate(options: argparse.Namespace, write: Callable[..., None]) -> int:
+    """What is written from the cells of one experiment, of which `write` is told all."""
     from onlinefa.config import Config
     from onlinefa.grid import bundles
     from onlinefa.results import ResultError
-    from onlinefa.summary import write_summary
 
     config = Config.model_validate_json(options.config)
     chosen = [bundle for bundle in bundles(config) if bundle.experiment == options.experiment]
     try:
-        write_summary(chosen, options.cells, options.output)
+        write(getattr(config, options.experiment), chosen, options.cells, options.output)
     except ResultError as error:
         print(error, file=sys.stderr)
         return 1
@@ -130,7 +157,7 @@ def _summarise(options: argparse.Namespace) -> int:
 def _figure(options: argparse.Namespace) -> int:
     from onlinefa.figures import draw
 
-    draw(options.name, options.summary, options.output)
+    draw(options.name, options.rows, options.output)
     return 0
 
 
@@ -138,6 +165,13 @@ def _tables(options: argparse.Namespace) -> int:
     from onlinefa.tables.final import write_tables
 
     write_tables(options.summary, options.output)
+    return 0
+
+
+def _compared(options: argparse.Namespace) -> int:
+    from onlinefa.tables.compared import write_tables
+
+    write_tables(options.comparison, options.output)
     return 0
 
 

@@ -150,6 +150,13 @@ def position(key: str, value: Any) -> Any:
     return (known.index(value) if value in known else -1, value) if key == "walk" else value
 
 
+def in_reading_order(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Sorted by what these columns hold, one after the other, as readers expect it."""
+    places = zip(*[[position(key, value) for value in rows[key]] for key in keys], strict=True)
+    order = [place for place, _ in sorted(enumerate(places), key=lambda item: item[1])]
+    return rows.iloc[order].reset_index(drop=True)
+
+
 def bounds(spectrum: str) -> tuple[int, int]:
     """Low and high of a spectrum's name, such as 1-100."""
     low, high = spectrum.split("-")
@@ -208,3 +215,10 @@ METRICS = {
     "calibration_error": Metric("expected calibration error"),
     "rotated_auroc": Metric("detection of turned images (area under the ROC curve)", "higher"),
 }
+
+
+def losses(rows: pd.DataFrame) -> pd.Series:
+    """What is the lower the better, for rows of known metrics."""
+    by_metric = rows["value"].groupby(rows["metric"])
+    loss: pd.Series = by_metric.transform(lambda values: METRICS[str(values.name)].loss(values))
+    return loss

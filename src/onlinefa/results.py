@@ -20,6 +20,8 @@ from onlinefa.files import atomic
 from onlinefa.provenance import Provenance
 
 if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
+    import pandas as pd
+
     from onlinefa.experiments.tracking import Measurement
 
 SCHEMA_VERSION = "5"
@@ -99,6 +101,12 @@ def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
     if set(table["digest"].unique().to_pylist()) != expected:
         raise ResultError(f"{path}: holds rows of other cells than it should; delete it")
     return table.select(columns)
+
+
+def read_bundles(bundles: Iterable[Bundle], folder: Path, columns: list[str]) -> pd.DataFrame:
+    """Columns of the rows of several bundles."""
+    tables = [read_bundle(bundle, folder, columns) for bundle in bundles]
+    return pa.concat_tables(tables).to_pandas()
 
 
 def _read_one(path: Path, columns: list[str] | None) -> pa.Table:

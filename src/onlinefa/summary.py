@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from onlinefa import results
 from onlinefa.cell import Bundle
-from onlinefa.presentation import METRICS, REFERENCES
+from onlinefa.presentation import METRICS, REFERENCES, losses
 from onlinefa.stats import behind_best
 
 GROUP = [key for key in results.KEYS if key != "seed"] + ["step", "metric"]
@@ -54,29 +54,18 @@ def _behind(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["metric"].isin(METRICS) & ~rows["algorithm"].isin(REFERENCES)]
     if rows.empty:
         return pd.DataFrame(columns=[*GROUP, "behind", "behind_error"])
-    loss = pd.concat(
-        METRICS[metric].loss(values) for metric, values in rows["value"].groupby(rows["metric"])
-    )
-    losses = rows.assign(loss=loss).pivot(
+    table = rows.assign(loss=losses(rows)).pivot(
         index=[*_COMPARED, "seed"], columns="algorithm", values="loss"
     )
-    return behind_best(losses, _COMPARED).reset_index()
+    return behind_best(table, _COMPARED).reset_index()
 
 
 def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None:
     """Summarise what the bundles' jobs have left in a folder."""
     columns = [
-        *results.KEYS,
-        "step",
-        "metric",
-        "value",
-        "status",
-        "seconds",
-        "contract",
-        "networks",
-    ]
-    tables = [results.read_bundle(bundle, folder, columns) for bundle in bundles]
-    summary = summarise(pa.concat_tables(tables).to_pandas())
+        *results.KEYS, "step", "metric", "value", "status", "seconds", "contract", "networks",
+    ]  # fmt: skip
+    summary = summarise(results.read_bundles(bundles, folder, columns))
     results.write(pa.Table.from_pandas(summary, preserve_index=False), output)
 
 

@@ -37,6 +37,11 @@ def changed(values, key, value):
 
 MISTAKES = {
     "unknown key": ("synthetic.sedes", 3, "unknown key; did you mean 'seeds'?"),
+    "compared with another one": (
+        "synthetic.compared_with",
+        "online_sag",
+        "unknown name 'online_sag'; did you mean 'online_sga'? (allowed: batch_ml,",
+    ),
     "unknown key at the top": ("synthetc", {}, "unknown key; did you mean 'synthetic'?"),
     "unknown algorithm": (
         "synthetic.algorithms",

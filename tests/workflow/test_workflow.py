@@ -11,7 +11,7 @@ import yaml
 from running import ROOT, planned, snakemake
 
 from onlinefa import estimators
-from onlinefa.figures import FIGURES
+from onlinefa.figures import FIGURES, OF_COMPARISONS
 
 SMALL = {
     "seeds_per_job": 1,
@@ -22,6 +22,7 @@ SMALL = {
         "spectrum": [[1, 10], [1, 100]],
         "T": [20, 150],
         "seeds": 2,
+        "compared_with": "diagonal",
     },
     "linear": None,
     "plane": None,
@@ -31,7 +32,8 @@ SUMMARY = "results/summary/synthetic.parquet"
 JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
 AFTER_FITS = {
-    "summarise": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1, "tables_synthetic": 1, "all": 1
+    "summarise": 1, "compare": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1,
+    "tables_synthetic": 1, "compared_synthetic": 1, "all": 1,
 }  # fmt: skip
 
 
@@ -71,7 +73,11 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # widths for NUTS, likewise.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
     configured = ("synthetic", "linear", "plane", "gp")
-    figures = [figure for figure, experiment in FIGURES.items() if experiment in configured]
+    figures = [
+        figure
+        for figure, experiment in FIGURES.items()
+        if experiment in configured and figure not in OF_COMPARISONS
+    ]
     assert jobs == {
         "fetch": 4, "fit": fits, "summarise": 4, "tables_synthetic": 1, "tables_linear": 1,
         "tables_plane": 1, "tables_gp": 1, "table_of_datasets": 1, "all": 1,
@@ -85,10 +91,18 @@ def test_a_run_makes_everything_and_a_second_one_nothing(finished):
     assert len(list(results.glob("cells/**/*.parquet"))) == JOBS
     assert len(list(results.glob("store/**/*.parquet"))) == CELLS
     assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
-    assert len(list(results.glob("tables/synthetic/*"))) == 27
+    assert len(list(results.glob("tables/synthetic/*"))) == 27 + 3 * 3  # two comparisons, and ranks
     summary = pq.read_table(results / "summary" / "synthetic.parquet").to_pandas()
     assert len(summary) == 3 * 2 * 2 * 9  # algorithms x spectra x sample sizes x metrics
     assert (summary["seeds"] == 2).all()
+    comparison = pq.read_table(results / "comparison" / "synthetic.parquet").to_pandas()
+    assert set(comparison["step"]) == {150}
+    # Angles of factors cannot be had from the control.
+    assert len(comparison) == 3 * 2 * 9 - 2
+    tested = comparison[comparison["algorithm"] != "diagonal"]
+    assert (tested["pairs"] + tested["lost"] == 2).sum() == 2 * 2 * 8
+    table = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
+    assert "2 pairs cannot show any difference at 5 %" in table
     assert planned(snakemake(finished, "-n", *with_config(finished))) == ({}, set())
 
 
@@ -228,3 +242,7 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
     summary = pq.read_table(tmp_path / "results" / "summary" / "synthetic.parquet").to_pandas()
     diverged = summary[(summary["algorithm"] == "online_sga") & (summary["step"] == 150)]
     assert (diverged["statuses"] == "2 diverged").all()
+    table = (
+        tmp_path / "results" / "tables" / "synthetic" / "compared_relative_frobenius.md"
+    ).read_text()
+    assert "who failed has lost the pair (2 pairs)" in table

@@ -9,9 +9,9 @@ from snakemake.exceptions import WorkflowError
 import onlinefa
 from onlinefa import data
 from onlinefa.digest import code_digest
-from onlinefa.figures import FIGURES as EXPERIMENT_OF, files_of
+from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
 from onlinefa.grid import bundles, datasets_of
-from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS
+from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS, compared_metrics
 from onlinefa.validation import ConfigError, validate
 
 # Mistakes in a config stop the run before any job starts, in one line each and without the
@@ -44,7 +44,12 @@ DATASETS = {
     )
     for experiment in EXPERIMENTS
 }
-FIGURES = [figure for figure, experiment in EXPERIMENT_OF.items() if experiment in EXPERIMENTS]
+COMPARED = [name for name in EXPERIMENTS if getattr(CONFIG, name).compared_with]
+FIGURES = [
+    figure
+    for figure, experiment in EXPERIMENT_OF.items()
+    if experiment in (COMPARED if figure in OF_COMPARISONS else EXPERIMENTS)
+]
 
 
 wildcard_constraints:
@@ -95,6 +100,20 @@ def pictures(figure):
     return files_of(figure, DATASETS[EXPERIMENT_OF[figure]])
 
 
+def rows_of(figure):
+    """The file that a figure is drawn from."""
+    kind = "comparison" if figure in OF_COMPARISONS else "summary"
+    return f"results/{kind}/{EXPERIMENT_OF[figure]}.parquet"
+
+
+def tables_compared(experiment):
+    """The tables of an experiment's comparison, in all formats."""
+    names = ["ranks", *(f"compared_{metric}" for metric in compared_metrics(experiment))]
+    return [
+        f"results/tables/{experiment}/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS
+    ]
+
+
 def tables():
     """All tables of the configured experiments, in all formats."""
     names = [
@@ -102,4 +121,7 @@ def tables():
     ]
     if CONFIG.linear:
         names.append("table_6_1")
-    return [f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS]
+    return [
+        *(f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS),
+        *(table for experiment in COMPARED for table in tables_compared(experiment)),
+    ]

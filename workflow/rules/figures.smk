@@ -1,4 +1,5 @@
-# Draw figures from summaries: a rule per figure, because some are one picture and some are several.
+# Draw figures from summaries and comparisons: a rule per figure, because some are one picture and
+# some are several.
 
 
 for figure in FIGURES:
@@ -7,7 +8,7 @@ for figure in FIGURES:
         name:
             figure
         input:
-            summary=f"results/summary/{EXPERIMENT_OF[figure]}.parquet",
+            rows=rows_of(figure),
         output:
             pictures=expand("results/figures/{file}", file=pictures(figure)),
         log:
@@ -23,7 +24,7 @@ for figure in FIGURES:
         shell:
             r"""
             python -m onlinefa figure {params.figure:q} \
-                --summary {input.summary:q} \
+                --rows {input.rows:q} \
                 --output {output.pictures:q} \
                 2>{log:q}
             """

@@ -1,4 +1,4 @@
-# Aggregate: means and standard errors over seeds, one file per experiment.
+# Aggregate: means and standard errors over seeds, and tests, one file of each per experiment.
 
 
 rule summarise:
@@ -25,5 +25,33 @@ rule summarise:
             --config {params.config:q} \
             --cells {params.cells:q} \
             --output {output.summary:q} \
+            2>{log:q}
+        """
+
+
+rule compare:
+    input:
+        cells=lambda wildcards: cells(wildcards.experiment),
+    output:
+        comparison="results/comparison/{experiment}.parquet",
+    log:
+        "results/logs/compare/{experiment}.log",
+    benchmark:
+        "results/benchmarks/compare/{experiment}.tsv"
+    wildcard_constraints:
+        experiment="|".join(COMPARED) or "none",
+    localrule: True
+    conda:  # of the cells, as above
+        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    params:
+        config=lambda wildcards: config_of(wildcards.experiment),
+        code=code_digest("onlinefa.comparison"),
+        cells="results/cells",
+    shell:
+        r"""
+        python -m onlinefa compare {wildcards.experiment:q} \
+            --config {params.config:q} \
+            --cells {params.cells:q} \
+            --output {output.comparison:q} \
             2>{log:q}
         """

@@ -1,4 +1,5 @@
-# Write tables: a metric's final values each, and what is known of the datasets.
+# Write tables: a metric's final values each, what tests make of them, and what is known of the
+# datasets.
 
 
 # A rule per experiment, because experiments have different metrics. All tables in one job: a table
@@ -30,6 +31,33 @@ for experiment in EXPERIMENTS:
             r"""
             python -m onlinefa tables \
                 --summary {input.summary:q} \
+                --output {output.tables:q} \
+                2>{log:q}
+            """
+
+
+for experiment in COMPARED:
+
+    rule:
+        name:
+            f"compared_{experiment}"
+        input:
+            comparison=f"results/comparison/{experiment}.parquet",
+        output:
+            tables=tables_compared(experiment),
+        log:
+            f"results/logs/tables/compared_{experiment}.log",
+        benchmark:
+            f"results/benchmarks/tables/compared_{experiment}.tsv"
+        localrule: True
+        conda:
+            "../../envs/onlinefa.yaml"
+        params:
+            code=code_digest("onlinefa.tables.compared"),
+        shell:
+            r"""
+            python -m onlinefa compared \
+                --comparison {input.comparison:q} \
                 --output {output.tables:q} \
                 2>{log:q}
             """

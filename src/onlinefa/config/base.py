@@ -26,6 +26,9 @@ class Experiment(Strict, ABC):
         description="algorithms to compare, names of src/onlinefa/estimators or of `variants`"
     )
     seeds: list[Seed] = Field(description="a list of seeds, or their number n for 0 to n - 1")
+    compared_with: str | None = Field(
+        default=None, description="the algorithm that all others are tested against, seed by seed"
+    )
 
     @abstractmethod
     def dimensions(self) -> list[int]:
@@ -63,6 +66,13 @@ class Experiment(Strict, ABC):
                 if text := complaint(name, cls.known_algorithms(), variants):
                     raise ValueError(text)
         return algorithms
+
+    @field_validator("compared_with")
+    @classmethod
+    def _one_of_them(cls, compared_with: str | None, info: ValidationInfo) -> str | None:
+        if compared_with is not None:
+            check_known(compared_with, info.data.get("algorithms", [compared_with]))
+        return compared_with
 
     @classmethod
     def known_algorithms(cls) -> list[str]:

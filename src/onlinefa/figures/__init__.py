@@ -1,4 +1,4 @@
-"""Figures: each reads one summary and fits nothing. One file per figure, found by its name."""
+"""Figures: each reads a summary or a comparison and fits nothing. One file each, by its name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ FIGURES = {
     "network": "network",
     "calibration": "network",
     "reliability": "digits",
+    "gp_ranks": "gp",
+    "network_ranks": "network",
 }
+# Those that read its comparison instead; without `compared_with` there is none.
+OF_COMPARISONS = ("gp_ranks", "network_ranks")
 _ONE_PER_DATASET = ("figure_6_4", "figure_6_5")
 
 FORMATS = ("png", "svg", "pdf")
@@ -42,12 +46,13 @@ def files_of(figure: str, datasets: Iterable[str]) -> list[str]:
     return [f"{picture}.{suffix}" for picture in pictures for suffix in FORMATS]
 
 
-def draw(figure: str, summary: Path, outputs: Sequence[Path]) -> None:
+def draw(figure: str, rows: Path, outputs: Sequence[Path]) -> None:
     """Draw a figure's pictures and save each under its paths, in the formats of their suffixes."""
-    from onlinefa.figures.style import save
-    from onlinefa.summary import read_summary
+    import pandas as pd
 
-    module, rows = import_module(f"{__name__}.{figure}"), read_summary(summary)
+    from onlinefa.figures.style import save
+
+    module, read = import_module(f"{__name__}.{figure}"), pd.read_parquet(rows)
     for picture, paths in groupby(sorted(outputs), key=lambda path: path.stem):
         dataset = picture.removeprefix(figure).removeprefix("_")
-        save(module.draw(rows[rows["dataset"] == dataset] if dataset else rows), list(paths))
+        save(module.draw(read[read["dataset"] == dataset] if dataset else read), list(paths))

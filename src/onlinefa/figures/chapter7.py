@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from onlinefa.figures.convergence import Layout
 from onlinefa.presentation import FEATURES
@@ -32,10 +30,3 @@ def name_widths(axis: Axes, rows: pd.DataFrame) -> None:
 def without_features(summary: pd.DataFrame) -> pd.DataFrame:
     """The rows of networks: neither the process itself nor what approximates it by features."""
     return summary[~summary["algorithm"].isin([*FEATURES, "gaussian_process"])]
-
-
-def nothing_to_draw(missing: str) -> Figure:
-    """In place of a figure whose rows were not asked for."""
-    figure = plt.figure(figsize=(5, 1.5))
-    figure.text(0.5, 0.5, f"not configured: {missing}", ha="center")
-    return figure

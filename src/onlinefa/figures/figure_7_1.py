@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.figures.chapter6 import entries
-from onlinefa.figures.chapter7 import nothing_to_draw, without_features
+from onlinefa.figures.chapter7 import without_features
+from onlinefa.figures.style import nothing_to_draw
 from onlinefa.presentation import REFERENCES, in_order, look, over_seeds
 
 _COLUMNS = 4

@@ -9,8 +9,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures.chapter7 import LAYOUT, name_widths, nothing_to_draw, without_features
+from onlinefa.figures.chapter7 import LAYOUT, name_widths, without_features
 from onlinefa.figures.convergence import add_legend, draw_panel
+from onlinefa.figures.style import nothing_to_draw
 from onlinefa.presentation import METRICS, over_seeds
 
 _METRICS = ("function_wasserstein2", "mean_error", "sd_ratio")

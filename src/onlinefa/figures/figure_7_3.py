@@ -7,8 +7,9 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures.chapter7 import LAYOUT, name_widths, nothing_to_draw
+from onlinefa.figures.chapter7 import LAYOUT, name_widths
 from onlinefa.figures.convergence import draw_convergence
+from onlinefa.figures.style import nothing_to_draw
 from onlinefa.presentation import FEATURES
 
 _ROUNDING = 1e-4

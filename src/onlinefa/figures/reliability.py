@@ -14,16 +14,19 @@ def draw(summary: pd.DataFrame) -> Figure:
     """Accuracy less confidence, in bins of confidence, and how many images are in each."""
     bins = summary[summary["metric"].str.contains("[", regex=False)]
     names = bins["metric"].str.extract(r"(?P<quantity>\w+)\[(?P<bin>\d+)\]")
-    wide = bins.assign(**names).pivot_table(
-        index=["algorithm", "bin"], columns="quantity", values="mean", sort=False
+    wide = (
+        bins.assign(**names)
+        .pivot(index=["algorithm", "bin"], columns="quantity", values="mean")
+        .reset_index()
+        .dropna()
+        .sort_values(by="confidence")
     )
     figure, (gap, share) = plt.subplots(
         2, 1, sharex=True, layout="constrained", figsize=(8, 6.4), height_ratios=[3, 1.4]
     )
     gap.axhline(0, color="black", linewidth=0.8)
-    for algorithm in in_order(list(wide.index.unique("algorithm"))):
-        drawn = look(algorithm)
-        own = wide.xs(algorithm, level="algorithm").dropna().sort_values(by="confidence")
+    for algorithm in in_order(list(wide["algorithm"].unique())):
+        own, drawn = wide[wide["algorithm"] == algorithm], look(algorithm)
         told = {
             "color": drawn.colour, "marker": drawn.marker, "linestyle": drawn.line, "linewidth": 1,
         }  # fmt: skip

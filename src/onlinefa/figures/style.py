@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
 
@@ -42,3 +43,10 @@ def save(figure: Figure, outputs: Sequence[Path]) -> None:
         kind = path.suffix[1:]
         with atomic(path) as temporary:
             figure.savefig(temporary, format=kind, metadata=undated[kind])
+
+
+def nothing_to_draw(missing: str) -> Figure:
+    """In place of a figure whose rows were not asked for."""
+    figure = plt.figure(figsize=(5, 1.5))
+    figure.text(0.5, 0.5, f"not configured: {missing}", ha="center")
+    return figure

@@ -1,4 +1,4 @@
-"""Tables: each reads one summary, or the datasets, and fits nothing."""
+"""Tables: each reads one summary or comparison, or the datasets, and fits nothing."""
 
 from onlinefa.metrics import DISTANCES
 
@@ -26,3 +26,19 @@ METRICS = {
     "digits": ("class_nll", "accuracy", "calibration_error", "rotated_auroc"),
     "gp": ("function_wasserstein2", "mean_error", "sd_ratio", "test_log_likelihood", "test_rmse"),
 }  # fmt: skip
+
+# The metrics by which algorithms are compared, if not by all that have a table: each is a family of
+# tests of its own.
+_MAIN = {
+    **dict.fromkeys(["synthetic", "eigenvalues", "components", "scale"],
+                    ("relative_frobenius", "held_out_log_likelihood")),
+    **dict.fromkeys(["change", "linear", "plane"], ("relative_frobenius", "wasserstein2")),
+    "gp": ("function_wasserstein2", "test_log_likelihood"),
+    "network": ("test_nll", "test_rmse", "test_crps"),
+    "digits": ("class_nll", "accuracy"),
+}  # fmt: skip
+
+
+def compared_metrics(experiment: str) -> tuple[str, ...]:
+    """The metrics of an experiment's comparison that have a table."""
+    return _MAIN.get(experiment, METRICS[experiment])

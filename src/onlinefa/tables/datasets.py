@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 
 from onlinefa import data
-from onlinefa.files import atomic
 from onlinefa.models.linear_regression import LinearRegression
 from onlinefa.models.sgd_walk import critical_rate
-from onlinefa.tables.render import to_latex, to_markdown
+from onlinefa.tables import render
 
 
 def write_table(tables: Sequence[Path], rate: float, batch: int, outputs: Sequence[Path]) -> None:
@@ -35,11 +34,7 @@ def write_table(tables: Sequence[Path], rate: float, batch: int, outputs: Sequen
         f"longest, at the learning rate {rate}."
     )
     for path in outputs:
-        render = {".csv": lambda: rows.to_csv(index=False),
-                  ".md": lambda: to_markdown(caption, header, body),
-                  ".tex": lambda: to_latex(caption, header, body)}  # fmt: skip
-        with atomic(path) as temporary:
-            temporary.write_text(render[path.suffix]())
+        render.write(path, rows, caption, header, body)
 
 
 def _facts(path: Path, rate: float, batch: int) -> dict[str, str | float]:

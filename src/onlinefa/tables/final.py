@@ -13,7 +13,7 @@ from onlinefa.presentation import (
     METRICS,
     at_step,
     columns_of,
-    in_order,
+    in_reading_order,
     over_seeds,
     position,
     settings_of,
@@ -54,11 +54,7 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = rows[rows["step"] == rows["step"].max()]
     columns = settings_of(rows)
     rows = rows[["experiment", *columns, "step", "algorithm", *_VALUES]]
-    order = in_order(list(rows["algorithm"].unique()))
-    places = [[position(key, value) for value in rows[key]] for key in columns]
-    places.append([order.index(name) for name in rows["algorithm"]])
-    rows = rows.iloc[sorted(range(len(rows)), key=list(zip(*places, strict=True)).__getitem__)]
-    rows = rows.reset_index(drop=True)
+    rows = in_reading_order(rows, [*columns, "algorithm"])
     # Beyond nine digits, values are only rounded differently.
     is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
     rows["all_seeds"] = rows["seeds"].max()  # some algorithms may be limited to fewer
@@ -128,17 +124,8 @@ def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
     """As many digits as the row's resolution supports, one of its own beyond the first."""
     if row["ok"] == 0:
         return "–"
-    text = f"{row['mean']:.4g}" if pd.isna(row["standard_error"]) else _rounded(row, plus_minus)
+    text = render.with_error(row["mean"], row["standard_error"], plus_minus, row["resolution"])
     return text if row["ok"] == row["all_seeds"] else f"{text} ({row['ok']}/{row['all_seeds']})"
-
-
-def _rounded(row: pd.Series, plus_minus: str) -> str:
-    error = row["standard_error"]
-    resolution = row["resolution"]
-    decimals = 4 if resolution == 0 else max(0, 1 - int(f"{resolution:e}".split("e")[1]))
-    if abs(row["mean"]) >= 1e5 or decimals > 8:
-        return f"{row['mean']:.1e}{plus_minus}{error:.1e}"
-    return f"{row['mean']:.{decimals}f}{plus_minus}{error:.{decimals}f}"
 
 
 def _caption(rows: pd.DataFrame, metric: str) -> str:

@@ -1,0 +1,12 @@
+"""Ranks of posteriors of networks by what they say of rows that they have not seen."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from onlinefa.figures.ranks import draw_ranks
+
+
+def draw(comparison: pd.DataFrame) -> Figure:
+    return draw_ranks(comparison, "test_nll")
