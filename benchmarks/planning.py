@@ -22,6 +22,8 @@ synthetic:
 linear: null
 gp: null
 plane: null
+network: null
+digits: null
 """
 
 

@@ -75,7 +75,7 @@ def _bundled(experiment: str, groups: Groups, grid: Experiment, config: Config) 
             names = _OUTER_OF_SLOW
         jobs.setdefault(tuple((name, axes[name]) for name in names), []).append(group)
     for outer, inside in jobs.items():
-        seeds = grid.seeds_of(str(inside[0].axes["algorithm"]))
+        seeds = grid.seeds_of(inside[0].axes)
         for chunk in _chunks(seeds, _seeds_per_job(config, experiment, inside)):
             yield Bundle(experiment, dict(outer), tuple(inside), chunk)
 

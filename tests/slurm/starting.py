@@ -14,7 +14,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 GRID = {"D": [12], "K": [2], "spectrum": [[1, 10], [1, 100]], "T": [20, 150], "seeds": 2}
-ELSEWHERE = dict.fromkeys(("linear", "plane", "gp"))
+ELSEWHERE = dict.fromkeys(("linear", "plane", "gp", "network", "digits"))
 TARGET = ("--", "results/summary/synthetic.parquet")  # not the figures, which are not Slurm's
 # A job with a GPU, numpy's threads, compiled loops: what could differ from one machine to the next.
 EVERY_KIND = {

@@ -115,10 +115,10 @@ def test_a_value_of_the_command_line_is_not_blamed_on_a_file(default):
 
 
 def test_nothing_to_run_is_refused(default):
-    for experiment in ("synthetic", "linear", "plane", "gp"):
+    for experiment in ("synthetic", "linear", "plane", "gp", "network", "digits"):
         assert bundles(validate(default))
         del default[experiment]
-    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, gp: .* nothing to run"):
+    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, digits: .* nothing to run"):
         validate(default)
 
 
@@ -126,10 +126,12 @@ def test_the_default_grid(default):
     grid = bundles(validate(default))
     # synthetic: 7 algorithms x 2 D x 1 K, with 3 spectra inside. linear: 6 algorithms, with 4
     # datasets, 4 walks and all K inside. plane: 6 algorithms and 2 rates inside. All seeds are in
-    # one job. gp: 2 datasets, with 14 algorithms and 2 widths inside.
-    jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2}
+    # one job. gp: 2 datasets, with 14 algorithms and 2 widths inside. network: 1 dataset, with 16
+    # algorithms inside; digits: 15.
+    jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2, "network": 1, "digits": 1}
     inner = {
         "synthetic": 3, "linear": 4 * 4 * len(default["linear"]["K"]), "plane": 6 * 2, "gp": 14 * 2,
+        "network": 16, "digits": 15,
     }  # fmt: skip
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:
@@ -248,9 +250,10 @@ def test_a_variant_that_cannot_be_is_one_line(default, name, variant, complaint)
 
 
 def test_spelling_out_a_default_changes_nothing(default):
-    without = copy.deepcopy(default)
-    del without["settings"]
-    assert digests(default) == digests(without)
+    for algorithm in ("online_sga", "online_em"):
+        without = copy.deepcopy(default)
+        del without["settings"][algorithm]
+        assert digests(default) == digests(without)
 
 
 def documented(model, prefix=""):
@@ -281,7 +284,7 @@ def test_every_key_is_documented():
 def test_a_file_that_is_no_algorithm_is_one_line(default, tmp_path, monkeypatch, text, complaint):
     (tmp_path / "my_algorithm.py").write_text(text)
     monkeypatch.setattr(estimators, "__path__", [str(tmp_path)])
-    del default["linear"], default["plane"], default["gp"]
+    default |= dict.fromkeys(set(EXPERIMENTS) - {"synthetic"})
     with pytest.raises(ConfigError) as error:
         validate(changed(default | {"settings": {}}, "synthetic.algorithms", ["my_algorithm"]))
     (line,) = str(error.value).splitlines()

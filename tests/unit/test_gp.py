@@ -14,7 +14,7 @@ import yaml
 
 from onlinefa import results
 from onlinefa.cell import Cell
-from onlinefa.config import GP
+from onlinefa.config import EXPERIMENTS, GP
 from onlinefa.cost import seconds_of
 from onlinefa.experiments import fits_together, gp
 from onlinefa.experiments.tracking import Measurement
@@ -166,7 +166,7 @@ def test_fourier_features_are_held_against_a_process_of_their_own():
 def configured():
     folder = Path(__file__).parents[2] / "config"
     default = yaml.safe_load((folder / "config.yaml").read_text())
-    rest = dict.fromkeys(("synthetic", "linear", "plane"))
+    rest = dict.fromkeys(EXPERIMENTS)
     return lambda **changes: default | rest | {"gp": default["gp"] | changes}
 
 

@@ -25,6 +25,7 @@ def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectru
             "scale": np.nan, "width": np.nan, "seed": range(len(values)), "step": step,
             "metric": metric, "value": pd.Series(values, dtype=float),
             "status": ["diverged" if value is None else "ok" for value in values], "seconds": 1.0,
+            "contract": "", "networks": np.nan,
         }
     )  # fmt: skip
 

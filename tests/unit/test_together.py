@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from onlinefa import batched, devices, fitting
+from onlinefa.config import EXPERIMENTS
 from onlinefa.devices import NoDevice, resolve
 from onlinefa.estimators import class_name
 from onlinefa.experiments import load, together
@@ -28,8 +29,8 @@ CHANGE = SYNTHETIC | {"change_at": 170, "spectrum": [[1, 10]]}
 
 def grid(**changes):
     values = yaml.safe_load(CONFIG.read_text()) | {
+        **dict.fromkeys(EXPERIMENTS),
         "synthetic": SYNTHETIC, "change": CHANGE, "device": "cuda",
-        **dict.fromkeys(("linear", "plane", "gp")),
         "variants": {"forgetful": {"algorithm": "recursive_em", "forgetting": 150}},
     }  # fmt: skip
     return {bundle.name: bundle for bundle in bundles(validate(values | changes))}

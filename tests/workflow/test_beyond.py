@@ -9,6 +9,7 @@ import pytest
 import yaml
 from running import planned, snakemake
 
+from onlinefa.config import EXPERIMENTS as DEFAULT
 from onlinefa.summary import read_summary
 
 GRID = {"D": [12], "K": [2], "spectrum": [[1, 10]], "T": [150, 400], "seeds": 2}
@@ -17,6 +18,7 @@ VARIANTS = {
     "recursive_em_forgetting": {"algorithm": "recursive_em", "forgetting": 150},
 }
 SMALL = {
+    **dict.fromkeys(DEFAULT),
     "seeds_per_job": 2,
     "variants": VARIANTS,
     "eigenvalues": GRID | {"algorithms": ["online_em", "recursive_em"]},
@@ -28,7 +30,6 @@ SMALL = {
         "T": [200, 600],
         "change_at": 250,
     },
-    **dict.fromkeys(("synthetic", "linear", "plane", "gp")),
 }
 EXPERIMENTS = ("change", "components", "eigenvalues", "scale")
 

@@ -11,15 +11,16 @@ import pytest
 import yaml
 from running import ROOT, planned, snakemake
 
+from onlinefa.config import EXPERIMENTS
+
 WALKS = {
     "seeds_per_job": 2,
-    "synthetic": None,
+    **dict.fromkeys(EXPERIMENTS),
     "linear": {
         "datasets": ["yacht"], "algorithms": ["online_em", "batch_ml"], "K": [1, 2],
         "walks": ["reshuffled", "replacement_averaged"], "epochs": 30, "seeds": 2,
     },
     "plane": {"algorithms": ["online_em", "swag_diagonal"], "epochs": 20},
-    "gp": None,
 }  # fmt: skip
 
 

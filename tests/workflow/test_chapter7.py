@@ -6,8 +6,10 @@ import pyarrow.parquet as pq
 import yaml
 from running import planned, snakemake
 
+from onlinefa.config import EXPERIMENTS
+
 NETWORKS = {
-    **dict.fromkeys(("synthetic", "linear", "plane")),
+    **dict.fromkeys(EXPERIMENTS),
     "gp": {
         "datasets": ["toy"], "widths": [4, 8], "K": 2, "epochs": 40, "samples": 20, "seeds": 2,
         "algorithms": ["map", "recursive_em", "gaussian_process", "nystrom"],

@@ -11,9 +11,11 @@ import yaml
 from running import ROOT, planned, snakemake
 
 from onlinefa import estimators
+from onlinefa.config import EXPERIMENTS
 from onlinefa.figures import FIGURES, OF_COMPARISONS
 
 SMALL = {
+    **dict.fromkeys(EXPERIMENTS),
     "seeds_per_job": 1,
     "synthetic": {
         "algorithms": ["online_em", "online_sga", "diagonal"],
@@ -24,9 +26,6 @@ SMALL = {
         "seeds": 2,
         "compared_with": "diagonal",
     },
-    "linear": None,
-    "plane": None,
-    "gp": None,
 }
 SUMMARY = "results/summary/synthetic.parquet"
 JOBS = 3 * 2  # algorithms x seeds
@@ -64,25 +63,28 @@ def finished(finished_run, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "fits"),
-    [((), 23), (("--configfile", str(ROOT / "config" / "thesis.yaml")), 117)],
+    [((), 25), (("--configfile", str(ROOT / "config" / "thesis.yaml")), 117)],
     ids=["default", "thesis"],
 )
 def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # synthetic: 7 algorithms x 2 D; linear: 6 algorithms; times the jobs that the seeds take: one,
     # or 5 of 2 seeds each. plane: one job. gp: 2 datasets; or 5, of 3 seeds in 2 jobs each, and 3
-    # widths for NUTS, likewise.
+    # widths for NUTS, likewise. network and digits: a job each, and none in the thesis's.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
-    configured = ("synthetic", "linear", "plane", "gp")
+    compared = [] if arguments else ["network", "digits"]
+    configured = ["synthetic", "linear", "plane", "gp", *compared]
     figures = [
         figure
         for figure, experiment in FIGURES.items()
-        if experiment in configured and figure not in OF_COMPARISONS
+        if experiment in (compared if figure in OF_COMPARISONS else configured)
     ]
-    assert jobs == {
-        "fetch": 4, "fit": fits, "summarise": 4, "tables_synthetic": 1, "tables_linear": 1,
-        "tables_plane": 1, "tables_gp": 1, "table_of_datasets": 1, "all": 1,
+    expected = {
+        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1, "all": 1,
+        **dict.fromkeys([f"tables_{name}" for name in configured], 1),
+        **dict.fromkeys([f"compared_{name}" for name in compared], 1),
         **dict.fromkeys(figures, 1),
     }  # fmt: skip
+    assert jobs == expected | ({"compare": len(compared)} if compared else {})
     assert not (tmp_path / "results").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -34,8 +35,8 @@ class Experiment(Strict, ABC):
     def dimensions(self) -> list[int]:
         """The dimensions of its data."""
 
-    def seeds_of(self, algorithm: str) -> list[int]:
-        """The seeds that an algorithm is tried with."""
+    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
+        """The seeds that an algorithm is tried with, somewhere."""
         return self.seeds
 
     @field_validator("seeds", mode="before")

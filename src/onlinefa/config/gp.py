@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import product
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -71,8 +72,8 @@ class GP(Experiment):
     def limit(self, algorithm: str) -> Limit:
         return (self.limits or {}).get(algorithm, Limit())
 
-    def seeds_of(self, algorithm: str) -> list[int]:
-        return self.seeds[: self.limit(algorithm).seeds]
+    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
+        return self.seeds[: self.limit(str(axes["algorithm"])).seeds]
 
     @field_validator("algorithms")
     @classmethod

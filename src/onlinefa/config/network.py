@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -77,6 +78,21 @@ class Network(Trained):
     """MultiSWAG and others on regression tables."""
 
     datasets: list[str] = Field(description="tables, names of src/onlinefa/data")
+    splits: dict[str, Count] | None = Field(
+        default=None, description="`{dataset: n}`: no more than the first n seeds, of large tables"
+    )
+
+    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
+        return self.seeds[: (self.splits or {}).get(str(axes["dataset"]))]
+
+    @field_validator("splits")
+    @classmethod
+    def _of_what_is_there(
+        cls, splits: dict[str, int] | None, info: ValidationInfo
+    ) -> dict[str, int] | None:
+        for name in splits or {}:
+            check_known(name, info.data.get("datasets", [name]))
+        return splits
 
     def dimensions(self) -> list[int]:
         return [self.weights(name) for name in self.datasets]

@@ -46,11 +46,14 @@ class Mixture:
         """
         S, N = self.means.shape
         sds = np.broadcast_to(self.sds, (S, N))
+        i, j = np.triu_indices(S, 1)
         scores = np.empty(N)
         for part in np.array_split(np.arange(N), max(1, -(-S * S * N // _CHUNK))):
             m, s = self.means[:, part], sds[:, part]
-            apart = _mean_absolute(m[:, None] - m, np.hypot(s[:, None], s))
-            scores[part] = _mean_absolute(m - y[part], s).mean(axis=0) - apart.mean(axis=(0, 1)) / 2
+            # A pair counts twice; two of one component are apart by 2 sd / sqrt(pi) on average.
+            apart = 2 * _mean_absolute(m[i] - m[j], np.hypot(s[i], s[j])).sum(axis=0)
+            apart += np.sum(2 * s / np.sqrt(np.pi), axis=0)
+            scores[part] = _mean_absolute(m - y[part], s).mean(axis=0) - apart / (2 * S**2)
         return scores
 
 

@@ -57,7 +57,8 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = in_reading_order(rows, [*columns, "algorithm"])
     # Beyond nine digits, values are only rounded differently.
     is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
-    rows["all_seeds"] = rows["seeds"].max()  # some algorithms may be limited to fewer
+    # Some algorithms may be limited to fewer, and some datasets.
+    rows["all_seeds"] = rows.groupby(columns, dropna=False)["seeds"].transform("max")
     rows["best"] = is_best & (rows["ok"] == rows["all_seeds"])
     rows["resolution"] = _resolution(rows)
     return rows
@@ -133,6 +134,13 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     contracts = sorted(set(rows["contract"]) - {""})
     return (
         f"{label[0].upper()}{label[1:]} {at_step(rows)}; {''.join(f'{c}; ' for c in contracts)}"
-        f"{over_seeds(int(rows['seeds'].max()))}; {METRICS[metric].better}. Bold: the best, and "
+        f"{over_seeds(int(rows['seeds'].max()))}{_fewer(rows)}; {METRICS[metric].better}. Bold: the best, and "
         "what is behind it by no more than one standard error of the paired difference."
     )
+
+
+def _fewer(rows: pd.DataFrame) -> str:
+    """Which datasets have fewer seeds than others."""
+    number = rows.groupby("dataset")["all_seeds"].max() if "dataset" in rows else pd.Series()
+    fewer = number[number < number.max()]
+    return f" ({', '.join(f'{name}: {seeds}' for name, seeds in fewer.items())})" * bool(len(fewer))
