@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from onlinefa import estimators
-from onlinefa.experiments import gp, synthetic, walking
+from onlinefa.experiments import digits, gp, network, synthetic, walking
 from onlinefa.figures.chapter5 import draw_over_samples
 from onlinefa.presentation import METRICS, in_order, look
 from onlinefa.stats import behind_best
@@ -199,7 +199,8 @@ def test_every_number_of_factors_has_its_own_panels():
 
 def test_every_algorithm_has_its_own_look():
     # SWAG-diagonal is the diagonal control under another name, and looks like it.
-    looks = [look(name) for name in estimators.names() if name != "swag_diagonal"]
+    own = [name for name in estimators.names() if name != "swag_diagonal"]
+    looks = [look(name) for name in own]
     assert len({(each.colour, each.marker) for each in looks}) == len(looks)
     assert look("not_there_yet") == look("not_there_yet")
     assert in_order(["zebra", "diagonal", "batch_svd"]) == ["batch_svd", "diagonal", "zebra"]
@@ -210,9 +211,13 @@ def test_every_metric_has_a_label_and_a_table():
         *synthetic.METRICS,
         *walking.METRICS,
         *gp.METRICS,
+        *TABULATED["network"],
+        *TABULATED["digits"],
         "components_off",
         "components_right",
     }
     assert set(TABULATED["synthetic"]) == set(synthetic.METRICS)
     assert set(TABULATED["linear"]) == set(TABULATED["plane"]) == set(walking.METRICS)
     assert set(TABULATED["gp"]) == set(gp.METRICS)
+    assert set(TABULATED["network"]) == network.CONTRACTS.keys() - {"calibration"}
+    assert set(TABULATED["digits"]) <= digits.CONTRACTS.keys()

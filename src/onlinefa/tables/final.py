@@ -132,10 +132,15 @@ def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
 def _caption(rows: pd.DataFrame, metric: str) -> str:
     label = METRICS[metric].label
     contracts = sorted(set(rows["contract"]) - {""})
+    facts = [
+        f"{label[0].upper()}{label[1:]} {at_step(rows)}",
+        *contracts,
+        f"{over_seeds(int(rows['seeds'].max()))}{_fewer(rows)}",
+        METRICS[metric].better,
+    ]
     return (
-        f"{label[0].upper()}{label[1:]} {at_step(rows)}; {''.join(f'{c}; ' for c in contracts)}"
-        f"{over_seeds(int(rows['seeds'].max()))}{_fewer(rows)}; {METRICS[metric].better}. Bold: the best, and "
-        "what is behind it by no more than one standard error of the paired difference."
+        f"{'; '.join(facts)}. Bold: the best, and what is behind it by no more than one standard "
+        "error of the paired difference."
     )
 
 
