@@ -101,7 +101,7 @@ class _Deviations:
     def __init__(self, block: Array, mean: Array, old: float) -> None:
         total = old + len(block)
         self.block = block
-        self.centre = np.concatenate([mean_of(block[:, tile]) for tile in _tiles(len(mean))])
+        self.centre = np.concatenate([mean_of(block[:, tile]) for tile in tiles(len(mean))])
         self.shift = self.centre - mean
         self._last = math.sqrt(old * len(block) / total) * self.shift
         self._scale = block.dtype.type(1 / math.sqrt(total))
@@ -125,11 +125,12 @@ class _Deviations:
     def squares(self) -> Array:
         """The sum of squares of each column."""
         return np.concatenate(
-            [np.einsum("nd,nd->d", self[tile], self[tile]) for tile in _tiles(len(self.shift))]
+            [np.einsum("nd,nd->d", self[tile], self[tile]) for tile in tiles(len(self.shift))]
         )
 
 
-def _tiles(D: int) -> Iterator[slice]:
+def tiles(D: int) -> Iterator[slice]:
+    """The columns, so many at a time."""
     return (slice(start, start + _TILE) for start in range(0, D, _TILE))
 
 
@@ -195,8 +196,8 @@ class RecursiveModel:
         F0, psi0, F, psi = self.F, self.psi, self.F.copy(), np.maximum(self.psi, smallest)
         for _ in range(steps):
             M, second, YW, F0W = self._expect(Y, share, F, psi)
-            R = M @ np.linalg.inv(np.linalg.cholesky(second)).T
-            for tile in _tiles(len(F)):
+            R = (M @ np.linalg.inv(np.linalg.cholesky(second)).T).astype(F.dtype)
+            for tile in tiles(len(F)):
                 W = F[tile] / psi[tile, None]
                 SW = Y[tile].T @ YW + share * (F0[tile] @ F0W + psi0[tile, None] * W)
                 F[tile] = SW @ R
@@ -208,14 +209,16 @@ class RecursiveModel:
         self, Y: _Deviations, share: float, F: Array, psi: Array
     ) -> tuple[Array, Array, Array, Array]:
         """The covariance M of z given an observation; E[z z']; and Y W and F0'W for W = F / psi."""
-        F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1], dtype=F.dtype)
-        YW, FW, F0W, noise = np.zeros((len(Y), len(eye)), F.dtype), 0 * eye, 0 * eye, 0 * eye
-        for tile in _tiles(len(F)):
+        F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1])
+        # What is small is in float64 always: a factor that the rows say nothing of has a variance
+        # of M, which beside those of the others would be lost in float32 if columns are many.
+        YW, FW, F0W, noise = np.zeros((len(Y), len(eye))), 0 * eye, 0 * eye, 0 * eye
+        for tile in tiles(len(F)):
             W = F[tile] / psi[tile, None]
             YW += Y[tile] @ W
             FW += F[tile].T @ W
             F0W += F0[tile].T @ W
             noise += W.T @ (psi0[tile, None] * W)
-        M = np.linalg.inv(eye + FW).astype(F.dtype)
+        M = np.linalg.inv(eye + FW).astype(np.float64)
         second = M + M @ (YW.T @ YW + share * (F0W.T @ F0W + noise)) @ M
-        return M, second, YW, F0W
+        return M, second, YW.astype(F.dtype), F0W.astype(F.dtype)

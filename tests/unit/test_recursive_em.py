@@ -168,3 +168,16 @@ def test_constant_columns_are_not_a_factor(value, K):
     model = RecursiveEM(K, max_components=5, random_state=0).fit(held)
     assert model.gaussian().rank == 2
     assert not model.get_covariance()[15:].any()
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_fewer_rows_than_factors_of_many_columns_are_no_trouble_in_float32(n):
+    # A factor that the rows say nothing of has 1e-5 of the variance of the others.
+    rows = np.random.default_rng(0).standard_normal((n, 50_000), dtype=np.float32)
+    single, double = (
+        RecursiveEM(n_components=8, warm_up=n, inner_steps=1, random_state=0)
+        .fit(rows.astype(dtype))
+        .gaussian()
+        for dtype in (np.float32, np.float64)
+    )
+    assert double.relative_frobenius(single) < 1e-3

@@ -101,3 +101,16 @@ def test_the_diagonal_of_swag_holds_half_of_what_swag_diagonal_holds(rows):
     swag, diagonal = SWAG(n_components=3).fit(rows), SWAGDiagonal().fit(rows)
     assert np.array_equal(swag.noise_variance_, diagonal.noise_variance_ / 2)
     assert np.array_equal(swag.mean_, diagonal.mean_)
+
+
+def test_rows_of_float32_are_kept_as_such(rows):
+    single = rows.astype(np.float32)
+    for block in (1, 7, T):
+        model = SWAG(n_components=3)
+        for start in range(0, T, block):
+            model.partial_fit(single[start : start + block])
+        assert model._state.deviations.dtype == np.float32
+        mean, variances, deviations = slow_swag(single.astype(float), 3)
+        np.testing.assert_allclose(model.mean_, mean, rtol=1e-6)
+        np.testing.assert_allclose(model.noise_variance_, variances / 2, rtol=1e-5)
+        np.testing.assert_allclose(model.components_ * 2, deviations, rtol=1e-5, atol=1e-5)

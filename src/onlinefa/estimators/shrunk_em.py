@@ -10,7 +10,7 @@ import numpy as np
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.estimators.recursive_em import RecursiveEM
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.recursion import Blocks, RecursiveModel, halves
+from onlinefa.recursion import Blocks, RecursiveModel, halves, tiles
 
 _ENOUGH = 0.1
 _LARGEST_SHARE = 0.99  # of a column's variance that is factors: the rest has to be noise
@@ -107,9 +107,13 @@ class _Shrunk:
         few rows are learned from.
         """
         U, excess, units = _canonical(model)
-        Z = (rows - model.mean) / units
-        along = np.sum((Z @ U) ** 2, axis=0)
-        noise = (np.sum(Z**2) - np.sum(along)) / (Z.shape[1] - U.shape[1])
+        projections, squares = np.zeros((len(rows), U.shape[1])), 0.0
+        for tile in tiles(len(U)):  # all columns at once would be as large as the block, twice
+            Z = (rows[:, tile] - model.mean[tile]) / units[tile]
+            projections += Z @ U[tile]
+            squares += np.sum(Z**2)
+        along = np.sum(projections**2, axis=0)
+        noise = (squares - np.sum(along)) / (len(U) - U.shape[1])
         self.rows += len(rows)
         self.promised = self.promised + len(rows) * excess
         if noise > 0:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
@@ -29,30 +32,35 @@ class SWAG(FactorEstimator):
            [1., 0., 2.]])
     """
 
+    single_precision = True
+
     def __init__(self, n_components: int = 1) -> None:
         self.n_components = n_components
 
     def _start(self, D: int) -> _State:
-        return _State(D, self.n_components)
+        return _State(D, self.n_components, self._dtype)
 
 
 class _State(RunningMoments):
-    def __init__(self, D: int, K: int) -> None:
+    def __init__(self, D: int, K: int, dtype: DTypeLike) -> None:
         super().__init__(D)
-        self.deviations = np.zeros((K, D))  # the latest last
+        # The t-th is in row t modulo K: nothing has to move when another one comes. In the rows'
+        # precision, since for a network they are all of the memory that this takes.
+        self.deviations = np.zeros((K, D), dtype)
 
     def absorb(self, X: Array) -> None:
         K = len(self.deviations)
         recent = X[-K:]
         # The running mean at each of the recent rows, from what was known before them.
         known = self.count + len(X) - len(recent)
-        total = self.count * self.mean + X[: -len(recent)].sum(axis=0)
-        counts = known + np.arange(1, len(recent) + 1)
-        means = (total + np.cumsum(recent, axis=0)) / counts[:, None]
-        self.deviations = np.vstack([self.deviations, recent - means])[-K:]
+        total = self.count * self.mean + X[: -len(recent)].sum(axis=0, dtype=np.float64)
+        numbers = known + np.arange(len(recent))
+        means = (total + np.cumsum(recent, axis=0, dtype=np.float64)) / (numbers + 1)[:, None]
+        self.deviations[numbers % K] = recent - means
         super().absorb(X)
 
     def estimate(self) -> LowRankGaussian:
         K = len(self.deviations)
-        factors = self.deviations.T / np.sqrt(2 * max(K - 1, 1))
+        latest_last = (self.count + np.arange(K)) % K
+        factors = self.deviations[latest_last].T / math.sqrt(2 * max(K - 1, 1))
         return LowRankGaussian(self.mean, factors, self.second / 2)
