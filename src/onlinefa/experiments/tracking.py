@@ -11,11 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from onlinefa import estimators
+from onlinefa import checkpoints, estimators
 from onlinefa.cell import Cell
 from onlinefa.estimators.base import FactorEstimator, FitDiverged, orthonormal_factors
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.metrics import Value
+from onlinefa.saving import CannotRestore, restore, save
 
 log = logging.getLogger(__name__)
 
@@ -76,25 +77,87 @@ class Trial:
 
 
 def track(estimator: FactorEstimator, trial: Trial) -> Iterator[Measurement]:
-    """Learn from the trial's observations, and measure at every step what has been learned."""
-    learning = 0.0
+    """Learn from the trial's observations, and measure at every step what has been learned.
+
+    If the process is told to stop, that is kept; and if an earlier attempt has kept something, its
+    observations are drawn again but not learned from again.
+    """
+    checkpoint = checkpoints.current()
+    progress = _Progress()
+    if checkpoint:
+        progress.resume(checkpoint, estimator)
+    yield from progress.measured
     for position, step in enumerate(trial.steps):
         try:
             for rows in trial.stream(step):
+                if progress.is_behind():
+                    continue
                 start = perf_counter()
                 estimator.partial_fit(rows)
-                learning += perf_counter() - start
+                progress.seconds += perf_counter() - start
+                if checkpoint and checkpoint.stop:
+                    progress.keep(checkpoint, estimator)
+            if position < progress.steps:
+                continue
             start = perf_counter()
             estimate = estimator.gaussian()
             # Not what earlier estimates took: they were not needed for this one.
-            seconds = learning + perf_counter() - start
+            seconds = progress.seconds + perf_counter() - start
         except (FitDiverged, StreamDiverged) as divergence:
             log.warning("%s", divergence)
-            yield from diverged(trial, position, str(divergence), learning)
+            yield from diverged(trial, position, str(divergence), progress.seconds)
             return
         for metric, value in trial.measure(step, estimate).items():
-            yield Measurement.of(step, metric, value, seconds)
+            measurement = Measurement.of(step, metric, value, seconds)
+            progress.measured.append(measurement)
+            yield measurement
+        progress.steps += 1
         log.info("%d of %d, %.1f s of fitting", step, trial.steps[-1], seconds)
+
+
+class _Progress:
+    """How far a fit has come."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        """Of observations, that were drawn."""
+        self.learned = 0
+        """Of them, those that the estimator knows already, from an earlier attempt."""
+        self.steps = 0
+        """At which was measured."""
+        self.seconds = 0.0
+        """Of learning."""
+        self.measured: list[Measurement] = []
+
+    def is_behind(self) -> bool:
+        """Whether the next block is one that an earlier attempt has learned from."""
+        self.blocks += 1
+        return self.blocks <= self.learned
+
+    def keep(self, checkpoint: checkpoints.Checkpoint, estimator: FactorEstimator) -> None:
+        """All that a further attempt needs; then there is no more to do in this one."""
+        checkpoint.save(
+            {
+                "estimator": save(estimator),
+                "blocks": self.blocks,
+                "seconds": self.seconds,
+                "steps": self.steps,
+                "measured": [vars(measurement) for measurement in self.measured],
+            }
+        )
+        raise checkpoints.Interrupted(f"told to stop after {self.blocks} blocks of observations")
+
+    def resume(self, checkpoint: checkpoints.Checkpoint, estimator: FactorEstimator) -> None:
+        kept = checkpoint.load()
+        if kept is None:
+            return
+        try:
+            restore(estimator, kept["estimator"])
+        except CannotRestore as reason:
+            log.warning("%s is discarded: %s", checkpoint.path, reason)
+            return
+        self.learned, self.steps, self.seconds = kept["blocks"], kept["steps"], kept["seconds"]
+        self.measured = [Measurement(**values) for values in kept["measured"]]
 
 
 def diverged(trial: Trial, position: int, reason: str, seconds: float) -> Iterator[Measurement]:
