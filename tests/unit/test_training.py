@@ -1,0 +1,224 @@
+"""Networks trained at once: each as if it were alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tiny_networks import table_of
+
+from onlinefa.models.architecture import OneHiddenLayer
+from onlinefa.models.covariance import NeuralNetwork
+from onlinefa.models.likelihoods import Categorical, Gaussian
+from onlinefa.models.network import NetworkPosterior
+from onlinefa.models.training import Networks
+
+PRIORS = [NeuralNetwork(0.7, 1.2, 0.5), NeuralNetwork(1.5, 0.8, 1.0)]
+NOISES = [0.1, 0.4]
+
+
+@pytest.fixture(autouse=True)
+def same_numbers():
+    torch.manual_seed(0)
+
+
+def networks(classes=None, rows=24, width=3):
+    table = table_of(rows, classes)
+    likelihoods = [Categorical(classes) if classes else Gaussian(noise) for noise in NOISES]
+    return Networks(
+        [
+            NetworkPosterior(table.X, table.y, prior, likelihood, width)
+            for prior, likelihood in zip(PRIORS, likelihoods, strict=True)
+        ]
+    )
+
+
+def starts(nets, runs, seed=1):
+    shape = (len(nets.members), runs, nets.first.dimension)
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def slope(member, theta, rows=None):
+    """Of a member's energy over N, of the rows of a batch, in double precision."""
+    X, y = member.table
+    rows = slice(None) if rows is None else rows
+    at = torch.as_tensor(theta, dtype=torch.float64).requires_grad_()
+    misfit = member.misfit(at, X[rows], y[rows]) / len(y[rows])
+    (found,) = torch.autograd.grad(misfit + at @ at / (2 * len(y)), at)
+    return found.numpy()
+
+
+# -- the shape ---------------------------------------------------------------------------------
+
+
+def outputs_by_hand(weights, X, H, C):
+    """A unit and an output at a time, as the docstring has the weights in order."""
+    p = X.shape[1]
+    found = []
+    for c in range(C):
+        output = weights[H * p + H * C + c] * torch.ones(len(X), dtype=X.dtype)
+        for h in range(H):
+            unit = torch.erf(X @ weights[h * p : (h + 1) * p])
+            output = output + weights[H * p + h * C + c] * unit
+        found.append(output)
+    return torch.stack(found, dim=1)
+
+
+@pytest.mark.parametrize("C", [1, 3])
+def test_outputs_and_their_derivatives_are_those_of_the_formula(C):
+    random = torch.Generator().manual_seed(0)
+    shape = OneHiddenLayer(inputs=4, width=5, outputs=C)
+    assert shape.dimension == 4 * 5 + 5 * C + C
+    weights = torch.randn(shape.dimension, generator=random, dtype=torch.float64)
+    X = torch.randn((6, 4), generator=random, dtype=torch.float64)
+    expected = outputs_by_hand(weights, X, 5, C)
+    torch.testing.assert_close(shape.forward(weights, X), expected)
+    slopes = torch.func.jacrev(outputs_by_hand)(weights, X, 5, C)
+    torch.testing.assert_close(shape.jacobian(weights, X), slopes)
+    of_last = shape.jacobian(weights, X, first=shape.last_layer)
+    torch.testing.assert_close(of_last, slopes[..., 20:])
+
+
+def test_the_scales_are_the_priors_standard_deviations():
+    scales = OneHiddenLayer(2, 4, 3).scales(NeuralNetwork(0.5, 3.0, 2.0))
+    np.testing.assert_allclose(scales, [0.5] * 8 + [1.5] * 12 + [2.0] * 3)
+
+
+# -- what a likelihood says --------------------------------------------------------------------
+
+
+def test_the_misfit_of_numbers_is_minus_their_log_density_but_for_a_constant():
+    outputs, y = torch.randn(2, 5, 6, 1), torch.randn(6)
+    noise = torch.tensor([[0.3], [2.0]])  # of each of two networks
+    normal = torch.distributions.Normal(outputs[..., 0], noise[..., None].sqrt())
+    constant = 6 / 2 * torch.log(2 * torch.pi * noise)
+    expected = -normal.log_prob(y).sum(dim=-1) - constant
+    torch.testing.assert_close(Gaussian(noise).misfit(outputs, y), expected)
+
+
+def test_the_misfit_of_classes_is_minus_their_log_probability():
+    """With labels for each run, which all networks share."""
+    outputs, y = torch.randn(2, 5, 6, 3), torch.randint(3, (5, 6))
+    expected = -torch.distributions.Categorical(logits=outputs).log_prob(y.expand(2, 5, 6))
+    found = Categorical(3).misfit(outputs, y)
+    assert found.shape == (2, 5)
+    torch.testing.assert_close(found, expected.sum(dim=-1))
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "y"), [(Gaussian(0.3), torch.tensor([0.7])), (Categorical(4), torch.tensor([2]))]
+)
+def test_the_root_of_the_curvature_is_one(likelihood, y):
+    outputs = torch.randn(5, 1, likelihood.outputs, dtype=torch.float64)
+    roots = likelihood.curvature_root(outputs[:, 0])
+    for point, root in zip(outputs, roots, strict=True):
+        hessian = torch.func.hessian(likelihood.misfit)(point, y)[0, :, 0]
+        torch.testing.assert_close(root @ root.T, hessian)
+
+
+# -- many networks -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_misfit_and_energy_are_each_networks_own_over_the_rows(classes):
+    nets = networks(classes)
+    weights, N = starts(nets, runs=4), 24
+    every_row = torch.stack([torch.randperm(N) for _ in range(4)])
+    misfits = nets.misfit(nets.single(weights), every_row)
+    energies = nets.energy(nets.single(weights), every_row)
+    for b, member in enumerate(nets.members):
+        for r in range(4):
+            theta = torch.from_numpy(weights[b, r])
+            own = float(member.misfit(theta, *member.table)) / N
+            assert float(misfits[b, r]) == pytest.approx(own, rel=1e-5)
+            own = float(member.energy(theta)) / N
+            assert float(energies[b, r]) == pytest.approx(own, rel=1e-5)
+
+
+def test_a_batch_stands_for_all_rows():
+    """Its misfit per row, and all of the prior over N."""
+    nets = networks()
+    weights, rows = starts(nets, runs=2), torch.tensor([[3, 5, 7], [0, 1, 2]])
+    found = nets.energy(nets.single(weights), rows)
+    X, y = nets.first.table
+    for b, member in enumerate(nets.members):
+        for r in range(2):
+            theta = torch.from_numpy(weights[b, r])
+            misfit = member.misfit(theta, X[rows[r]], y[rows[r]]) / 3
+            expected = float(misfit + theta @ theta / (2 * 24))
+            assert float(found[b, r]) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_a_walk_takes_each_networks_steps_with_its_own_rate(classes):
+    nets, rates, batch = networks(classes), np.array([1e-3, 0.2]), 8
+    theta = starts(nets, runs=2)
+    walk = nets.walk(theta, rates, 4, 1, batch, np.random.default_rng(3))
+    batches = list(nets.batches(2, 4, batch, np.random.default_rng(3)))
+    for step in range(4):
+        for b, member in enumerate(nets.members):
+            for r in range(2):
+                gradient = slope(member, theta[b, r], batches[step][r])
+                theta[b, r] = theta[b, r] - rates[b] * gradient
+        np.testing.assert_allclose(walk[:, :, step], theta, atol=2e-5)
+    moved = np.abs(walk[:, :, -1] - starts(nets, 2)).max(axis=(1, 2))
+    assert moved[1] > 10 * moved[0]
+
+
+def test_a_walk_is_seen_every_few_steps():
+    nets = networks()
+    told = (starts(nets, 2), np.array([1e-3, 1e-3]), 11)
+    whole = nets.walk(*told, 1, 8, np.random.default_rng(3))
+    some = nets.walk(*told, 4, 8, np.random.default_rng(3))
+    np.testing.assert_array_equal(some, whole[:, :, [3, 7]])
+
+
+def test_a_walk_that_diverges_leaves_the_others_alone():
+    nets = networks()
+    told = (60, 1, 8)
+    walk = nets.walk(starts(nets, 2), np.array([1e9, 1e-3]), *told, np.random.default_rng(3))
+    calm = nets.walk(starts(nets, 2), np.array([1e-3, 1e-3]), *told, np.random.default_rng(3))
+    assert not np.isfinite(walk[0, :, -1]).any()
+    np.testing.assert_allclose(walk[1], calm[1], atol=1e-6)
+
+
+def test_an_epoch_has_every_row_once_and_every_run_an_order_of_its_own():
+    nets = networks(rows=24)
+    batches = np.stack(list(nets.batches(3, 9, 8, np.random.default_rng(4))))
+    assert batches.shape == (9, 3, 8)
+    for epoch in np.split(batches, 3):
+        for run in range(3):
+            np.testing.assert_array_equal(np.sort(epoch[:, run].ravel()), np.arange(24))
+    orders = {tuple(epoch[:, run].ravel()) for epoch in np.split(batches, 3) for run in range(3)}
+    assert len(orders) == 9
+
+
+def test_rows_that_do_not_fill_a_batch_sit_an_epoch_out():
+    nets = networks(rows=24)
+    batches = np.stack(list(nets.batches(2, 5, 10, np.random.default_rng(4))))
+    assert batches.shape == (5, 2, 10)  # two in an epoch, and half of a third epoch
+    for epoch in (batches[:2], batches[2:4]):
+        assert all(len(set(epoch[:, run].ravel())) == 20 for run in range(2))
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_training_goes_down_to_where_the_energy_has_no_slope(classes):
+    nets = networks(classes)
+    begun = starts(nets, runs=2)
+    ended = nets.train(begun, 0.05, 600, 24, np.random.default_rng(5))
+    for member, before, after in zip(nets.members, begun, ended, strict=True):
+        for run in range(2):
+            energies = [float(member.energy(torch.from_numpy(at[run]))) for at in (before, after)]
+            assert energies[1] < energies[0]
+            at_the_start = np.linalg.norm(slope(member, before[run]))
+            assert np.linalg.norm(slope(member, after[run])) < 1e-2 * at_the_start
+
+
+def test_the_same_seeds_give_the_same_bits():
+    nets = networks()
+    for method, told in ((nets.train, (0.05, 20, 8)), (nets.walk, ([1e-3, 1e-2], 20, 3, 8))):
+        told = tuple(np.array(x) if isinstance(x, list) else x for x in told)
+        twice = [method(starts(nets, 2), *told, np.random.default_rng(6)) for _ in range(2)]
+        np.testing.assert_array_equal(*twice)
+        other = method(starts(nets, 2), *told, np.random.default_rng(7))
+        assert not np.array_equal(other, twice[0])
