@@ -87,6 +87,24 @@ MISTAKES = {
     "no rate": ("plane.rates", [0.1, -1.0], "greater than 0, got -1.0"),
     "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),
     "negative seed": ("synthetic.seeds", [-1], "greater than or equal to 0, got -1"),
+    # Networks on tables, and digits.
+    "networks on an unknown dataset": (
+        "network.datasets",
+        ["yatch"],
+        "unknown name 'yatch'; did you mean 'yacht'?",
+    ),
+    "networks and a reference": ("network.algorithms", ["map", "nuts"], "unknown algorithm 'nuts'"),
+    "too few observations": (
+        "network.every",
+        40,
+        "40 leaves 10 observations of the walk, and more than K (10) are needed",
+    ),
+    "too few runs": ("digits.runs", 4, "4 is below the 5 of multiswag"),
+    "too many factors for digits": (
+        "digits.K",
+        3760,  # 50 units with 65 inputs and 10 outputs each, and 10 biases
+        "3760 must be below every D, and there are 3760 weights",
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log, pi, sqrt
 
 import numpy as np
@@ -29,7 +30,7 @@ def below(i, x):
 def integral(function, *breaks):
     """Over all that matters of these mixtures, piece by piece."""
     edges = sorted([-20.0, *breaks, *MEANS.ravel(), 20.0])
-    return sum(quad(function, a, b, epsabs=1e-11)[0] for a, b in zip(edges, edges[1:], strict=False))
+    return sum(quad(function, a, b, epsabs=1e-11)[0] for a, b in pairwise(edges))
 
 
 def test_a_mixtures_density_and_levels_are_averages_of_its_parts():

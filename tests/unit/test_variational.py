@@ -71,9 +71,7 @@ def quadratic(monkeypatch):
 def test_with_all_factors_it_finds_a_gaussian_posterior(quadratic):
     mean, precision = quadratic
     task = task_of(trainings_of(training=SMALL), K=4)
-    (found,) = posteriors.build("vifa", {"steps": 1500, "draws": 16}).fit(
-        [task], np.random.default_rng(3)
-    )
+    (found,) = posteriors.build("vifa", {"steps": 800}).fit([task], np.random.default_rng(3))
     exact = LowRankGaussian.of_covariance(mean, np.linalg.inv(precision))
     assert found.rank == 4
     assert found.kl(exact) < 0.02
@@ -83,9 +81,7 @@ def test_without_factors_it_finds_what_each_weight_is_given_all_others(quadratic
     """The mean, and one over the precision's diagonal: too narrow, as is well known."""
     mean, precision = quadratic
     task = task_of(trainings_of(training=SMALL), K=4)
-    (found,) = posteriors.build("mean_field", {"steps": 1500, "draws": 16}).fit(
-        [task], np.random.default_rng(3)
-    )
+    (found,) = posteriors.build("mean_field", {"steps": 800}).fit([task], np.random.default_rng(3))
     assert found.rank == 0
     expected = LowRankGaussian(mean, np.zeros((5, 0)), 1 / np.diag(precision))
     assert found.kl(expected) < 0.02
@@ -99,7 +95,7 @@ def test_without_factors_it_finds_what_each_weight_is_given_all_others(quadratic
 def test_rows_that_say_nothing_leave_the_prior(name):
     nothing = [Candidate(0.3, 1.0, 1e8)]
     task = task_of(trainings_of(candidates=nothing, training=SMALL))
-    (found,) = posteriors.build(name, {"steps": 1000}).fit([task], np.random.default_rng(4))
+    (found,) = posteriors.build(name, {"steps": 600}).fit([task], np.random.default_rng(4))
     assert found.kl(prior(5)) < 0.02
 
 
@@ -115,7 +111,7 @@ def bound(task, gaussian, draws=4000):
 def test_with_factors_the_bound_is_no_lower():
     task = task_of(trainings_of(candidates=CANDIDATES[:1]), K=3)
     (without,), (with_factors,) = (
-        posteriors.build(name, {"steps": 1200}).fit([task], np.random.default_rng(6))
+        posteriors.build(name, {"steps": 800}).fit([task], np.random.default_rng(6))
         for name in ("mean_field", "vifa")
     )
     (low, its_error), (high, other_error) = bound(task, without), bound(task, with_factors)

@@ -1,0 +1,41 @@
+"""Networks on tables and digits as a user runs them: from the configuration to figures."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import yaml
+from running import planned, snakemake
+
+TRAINED = {
+    "algorithms": ["map", "swag", "multiswag", "laplace_all", "vifa"], "compared_with": "multiswag",
+    "width": 3, "K": 2, "samples": 10, "candidates": 2, "runs": 5, "batch": 32, "steps": 40,
+    "walk": 30, "every": 1, "seeds": 3,
+}  # fmt: skip
+NETWORKS = {
+    **dict.fromkeys(("synthetic", "linear", "plane", "gp")),
+    "settings": {"vifa": {"steps": 20}},
+    "network": {"datasets": ["yacht", "energy"], **TRAINED},
+    "digits": TRAINED,
+}
+
+
+def test_networks_from_tables_and_digits_to_comparisons(tmp_path):
+    config = tmp_path / "networks.yaml"
+    config.write_text(yaml.safe_dump(NETWORKS))
+    arguments = ("--configfile", str(config))
+    run = snakemake(tmp_path, *arguments)
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = tmp_path / "results"
+    assert sorted(path.stem for path in results.glob("figures/*.pdf")) == [
+        "calibration", "network", "network_ranks", "reliability",
+    ]  # fmt: skip
+    for experiment, metric, datasets in (("network", "test_nll", 2), ("digits", "class_nll", 1)):
+        summary = pq.read_table(results / "summary" / f"{experiment}.parquet").to_pandas()
+        of_metric = summary[summary["metric"] == metric]
+        assert len(of_metric) == 5 * datasets
+        assert (of_metric["ok"] == 3).all()
+    tables = {path.stem for path in results.glob("tables/network/*.md")}
+    assert {"test_nll", "test_rmse", "test_crps", "coverage_90", "compared_test_nll"} <= tables
+    assert (results / "tables/digits/compared_accuracy.md").exists()
+    assert "MultiSWAG" in (results / "tables/network/compared_test_crps.md").read_text()
+    assert planned(snakemake(tmp_path, "-n", *arguments)) == ({}, set())
