@@ -120,6 +120,7 @@ def test_one_that_cannot_be_fitted_with_all_rows_gives_way_to_the_next_best(monk
     ("losses", "with_all_rows", "reason"),
     [
         (dict.fromkeys(range(4), WalkDiverged("too fast")), {}, "none of the candidates could be"),
+        (dict.fromkeys(range(4), float("nan")), {}, "none of the candidates could be"),
         (dict.fromkeys(range(4), 1.0), dict.fromkeys(range(4), FitDiverged("no fit")), "no fit"),
     ],
 )
