@@ -371,3 +371,21 @@ def test_networks_that_cannot_be_trained_are_refused(changes, complaint):
     (line,) = str(error.value).splitlines()
     assert "network." in line
     assert complaint in line
+
+
+def test_a_candidate_that_variational_inference_cannot_fit_is_passed_over(study):
+    modes = study.search.modes.copy()
+    modes[1] = np.nan
+    vars(study.search)["modes"] = modes
+    found = list(searching.run_study(cell("vifa", steps=5), study))
+    assert {measurement.status for measurement in found} == {"ok"}
+
+
+def test_variational_inference_that_diverges_is_a_status(study):
+    found = list(searching.run_study(cell("vifa", steps=200, learning_rate=1e6), study))
+    assert {measurement.status for measurement in found} == {"diverged"}
+
+
+def test_classes_have_no_noise():
+    found = list(digits.run(cell("map", experiment="digits"), Path()))
+    assert "chosen_noise" not in {measurement.metric for measurement in found}

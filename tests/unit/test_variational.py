@@ -28,10 +28,19 @@ def family(B, D, K, seed=0):
     return FactorFamily(*(torch.from_numpy(random.normal(size=shape)) for shape in shapes))
 
 
+def gaussians(some):
+    return [LowRankGaussian(*member) for member in some.members()]
+
+
+def fitted(name, steps, task, seed):
+    (member,) = posteriors.build(name, {"steps": steps}).fit([task], np.random.default_rng(seed))
+    return LowRankGaussian(*member)
+
+
 @pytest.mark.parametrize("K", [0, 3])
 def test_the_divergence_is_that_of_each_gaussian_from_the_prior(K):
     some = family(4, 6, K)
-    expected = [one.kl(prior(6)) for one in some.gaussians()]
+    expected = [one.kl(prior(6)) for one in gaussians(some)]
     np.testing.assert_allclose(some.divergence().numpy(), expected, rtol=1e-10)
 
 
@@ -45,7 +54,7 @@ def test_draws_have_the_mean_and_the_covariance_of_each(K):
     """A product of two Gaussians has the variance s_ii s_jj + s_ij^2."""
     some, n = family(2, 4, K), 40_000
     draws = some.draw(n, torch.Generator().manual_seed(1)).numpy()
-    for rows, one in zip(draws, some.gaussians(), strict=True):
+    for rows, one in zip(draws, gaussians(some), strict=True):
         S = one.covariance()
         error = np.sqrt(np.diag(S) / n)
         assert np.all(np.abs(rows.mean(axis=0) - one.mean) < 4.5 * error)
@@ -71,7 +80,7 @@ def quadratic(monkeypatch):
 def test_with_all_factors_it_finds_a_gaussian_posterior(quadratic):
     mean, precision = quadratic
     task = task_of(trainings_of(training=SMALL), K=4)
-    (found,) = posteriors.build("vifa", {"steps": 800}).fit([task], np.random.default_rng(3))
+    found = fitted("vifa", 800, task, 3)
     exact = LowRankGaussian.of_covariance(mean, np.linalg.inv(precision))
     assert found.rank == 4
     assert found.kl(exact) < 0.02
@@ -81,7 +90,7 @@ def test_without_factors_it_finds_what_each_weight_is_given_all_others(quadratic
     """The mean, and one over the precision's diagonal: too narrow, as is well known."""
     mean, precision = quadratic
     task = task_of(trainings_of(training=SMALL), K=4)
-    (found,) = posteriors.build("mean_field", {"steps": 800}).fit([task], np.random.default_rng(3))
+    found = fitted("mean_field", 800, task, 3)
     assert found.rank == 0
     expected = LowRankGaussian(mean, np.zeros((5, 0)), 1 / np.diag(precision))
     assert found.kl(expected) < 0.02
@@ -95,7 +104,7 @@ def test_without_factors_it_finds_what_each_weight_is_given_all_others(quadratic
 def test_rows_that_say_nothing_leave_the_prior(name):
     nothing = [Candidate(0.3, 1.0, 1e8)]
     task = task_of(trainings_of(candidates=nothing, training=SMALL))
-    (found,) = posteriors.build(name, {"steps": 600}).fit([task], np.random.default_rng(4))
+    found = fitted(name, 600, task, 4)
     assert found.kl(prior(5)) < 0.02
 
 
@@ -110,10 +119,7 @@ def bound(task, gaussian, draws=4000):
 
 def test_with_factors_the_bound_is_no_lower():
     task = task_of(trainings_of(candidates=CANDIDATES[:1]), K=3)
-    (without,), (with_factors,) = (
-        posteriors.build(name, {"steps": 800}).fit([task], np.random.default_rng(6))
-        for name in ("mean_field", "vifa")
-    )
+    without, with_factors = (fitted(name, 800, task, 6) for name in ("mean_field", "vifa"))
     (low, its_error), (high, other_error) = bound(task, without), bound(task, with_factors)
     assert low <= high + 4 * np.hypot(its_error, other_error)
     at_the_start = LowRankGaussian(task.mode, np.zeros((len(task.mode), 0)), 0.01 + 0 * task.mode)

@@ -77,6 +77,7 @@ def _study(seed: int, root: int, training: Training, device: str) -> Study:
         partial(measure, y=labels[asked]),
         CONTRACTS,
         device,
+        has_noise=False,
     )
 
 

@@ -55,6 +55,8 @@ class Study:
     contracts: Mapping[str, str]
     """What each metric's value is: per point or a sum, in which units."""
     device: str
+    has_noise: bool = True
+    """Classes have none."""
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -96,6 +98,8 @@ def run_study(cell: Cell, study: Study) -> Iterator[Measurement]:
             break
         try:
             functions, seconds = posterior.timed(task(study.final, int(best), study.asked))
+            if not np.isfinite(functions.mean).all():
+                raise FitDiverged("what is predicted is no number")
         except _DIVERGED as divergence:
             # It did not on fewer rows. Who meets that takes what was next best.
             reason = str(divergence)
@@ -116,8 +120,9 @@ def _measured(
         "validation_loss": loss,
         "chosen_share": chosen.share,
         "chosen_precision": chosen.precision,
-        "chosen_noise": chosen.noise,
     }
+    if study.has_noise:
+        values["chosen_noise"] = chosen.noise
     for metric, value in values.items():
         contract = study.contracts.get(metric.partition("[")[0], "")
         yield Measurement.of(_STEP, metric, value, seconds, contract, functions.networks)

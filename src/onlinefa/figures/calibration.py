@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.figures.style import nothing_to_draw
 from onlinefa.presentation import in_order, look, over_seeds
 
 _ACROSS = 4
@@ -15,6 +15,8 @@ _ACROSS = 4
 def draw(summary: pd.DataFrame) -> Figure:
     """A panel per dataset, a line per algorithm: observed less expected shares."""
     rows = summary[summary["metric"].str.startswith("calibration[")]
+    if rows["mean"].isna().all():
+        return nothing_to_draw("networks that could be fitted")
     rows = rows.assign(level=rows["metric"].str.extract(r"\[(\d+)\]", expand=False).astype(float))
     datasets = sorted(rows["dataset"].unique())
     across = min(_ACROSS, len(datasets))

@@ -6,13 +6,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from onlinefa.figures import style  # noqa: F401  (sets the style)
+from onlinefa.figures.style import nothing_to_draw
 from onlinefa.presentation import in_order, look, over_seeds
 
 
 def draw(summary: pd.DataFrame) -> Figure:
     """Accuracy less confidence, in bins of confidence, and how many images are in each."""
     bins = summary[summary["metric"].str.contains("[", regex=False)]
+    if bins["mean"].isna().all():
+        return nothing_to_draw("networks that could be fitted")
     names = bins["metric"].str.extract(r"(?P<quantity>\w+)\[(?P<bin>\d+)\]")
     wide = (
         bins.assign(**names)

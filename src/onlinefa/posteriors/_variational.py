@@ -9,7 +9,7 @@ exact: with M = I + F'F/psi,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from time import perf_counter
@@ -20,7 +20,7 @@ import torch
 from sklearn.utils._param_validation import Interval
 from torch import Tensor
 
-from onlinefa.gaussian import LowRankGaussian
+from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.models.training import Networks
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
@@ -59,10 +59,10 @@ class FactorFamily:
         squares = squares + torch.sum(self.mean**2 + noise - self.log_noise, dim=1)
         return (squares - D - torch.logdet(M)) / 2
 
-    def gaussians(self) -> list[LowRankGaussian]:
+    def members(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Mean, factors and noise of each."""
         found = (self.mean, self.factors, torch.exp(self.log_noise))
-        members = zip(*(values.detach().double().cpu().numpy() for values in found), strict=True)
-        return [LowRankGaussian(*member) for member in members]
+        return zip(*(values.detach().double().cpu().numpy() for values in found), strict=True)
 
 
 class Variational(Posterior):
@@ -87,26 +87,29 @@ class Variational(Posterior):
         return self.timed(task)[0]
 
     def timed(self, task: Task) -> tuple[Functions, float]:
-        prepared: dict[Task, tuple[Functions, float]] = getattr(self, "_prepared", {})
-        return prepared[task] if task in prepared else self._ask([task])[0]
+        if task not in getattr(self, "_prepared", {}):
+            self.prepare([task])
+        member, seconds = self._prepared[task]
+        start = perf_counter()
+        # Here, and not before, who has diverged says so: others of the same lot may be fine.
+        drawn = LowRankGaussian(*member).sample(task.samples, task.random("sampling"))
+        functions = SampledFunctions(task.network.functions(drawn, task.inputs))
+        return functions, seconds + perf_counter() - start
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """A step of one is all overhead."""
-        self._prepared = dict(zip(tasks, self._ask(tasks), strict=True))
-
-    def _ask(self, tasks: Sequence[Task]) -> list[tuple[Functions, float]]:
         _ = [task.mode for task in tasks]
         start = perf_counter()
-        sampling = tasks[0].random("sampling")
-        found = []
-        for task, gaussian in zip(tasks, self.fit(tasks, sampling), strict=True):
-            drawn = gaussian.sample(task.samples, task.random("sampling"))
-            found.append(SampledFunctions(task.network.functions(drawn, task.inputs)))
+        found = list(self.fit(tasks, tasks[0].random("sampling")))
         seconds = (perf_counter() - start) / len(tasks)
-        return [(functions, seconds) for functions in found]
+        self._prepared = {
+            task: (member, seconds) for task, member in zip(tasks, found, strict=True)
+        }
 
-    def fit(self, tasks: Sequence[Task], random: np.random.Generator) -> list[LowRankGaussian]:
-        """For each of them."""
+    def fit(
+        self, tasks: Sequence[Task], random: np.random.Generator
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Mean, factors and noise for each of them."""
         networks = Networks([task.network for task in tasks])
         family = self._start(networks, tasks, random)
         noise = torch.Generator(device=networks.first.device)
@@ -122,7 +125,7 @@ class Variational(Posterior):
                 values.grad = slope
             optimiser.step()
             falling.step()
-        return family.gaussians()
+        return family.members()
 
     def _start(
         self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
