@@ -6,9 +6,13 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onlinefa.supervising import Begin
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,6 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--store", required=True, type=Path, help="folder of finished cells")
     fit.add_argument("--tables", required=True, type=Path, help="folder of fetched datasets")
     fit.add_argument("--output", required=True, type=Path)
+    fit.add_argument("--attempt", type=int, default=1, help="the next one has more memory")
+    fit.add_argument("--attempts", type=int, default=1, help="there is none after the last")
     fit.set_defaults(command=_fit)
 
     summarise = commands.add_parser("summarise", help="means and standard errors over seeds")
@@ -101,9 +107,18 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    from onlinefa.supervising import supervise
+
+    is_last = options.attempt >= options.attempts
+    return supervise(lambda begin, lost: _fit_cells(options, is_last, begin, lost), is_last)
+
+
+def _fit_cells(
+    options: argparse.Namespace, is_last: bool, begin: Begin, lost: Mapping[str, str]
+) -> int:
     from onlinefa.cell import Bundle
     from onlinefa.devices import NoDevice
-    from onlinefa.fitting import CellsFailed, fit_bundle
+    from onlinefa.fitting import OutOfMemory, fit_bundle
     from onlinefa.results import Store
 
     bundle = Bundle.from_json(options.bundle)
@@ -119,8 +134,11 @@ def _fit(options: argparse.Namespace) -> int:
         )
         return 1
     try:
-        fit_bundle(bundle, Store(options.store), options.tables, options.output)
-    except (CellsFailed, NoDevice) as failure:
+        fit_bundle(
+            bundle, Store(options.store), options.tables, options.output,
+            is_last_attempt=is_last, begin=begin, killed=lost,
+        )  # fmt: skip
+    except (NoDevice, OSError, OutOfMemory) as failure:
         print(failure, file=sys.stderr)
         return 1
     return 0
