@@ -85,6 +85,19 @@ def _parser() -> argparse.ArgumentParser:
     datasets.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     datasets.set_defaults(command=_datasets)
 
+    coverage = commands.add_parser("coverage", help="write the table of what became of all cells")
+    coverage.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    coverage.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    coverage.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
+    coverage.set_defaults(command=_coverage)
+
+    verify = commands.add_parser("verify", help="fail, and say which, if any cell has failed")
+    verify.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    verify.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    verify.add_argument("--logs", required=True, type=Path, help="folder of the logs of fits")
+    verify.add_argument("--output", required=True, type=Path)
+    verify.set_defaults(command=_verify)
+
     doctor = commands.add_parser("doctor", help="check a cluster before the first job")
     doctor.add_argument("--profile", type=Path, default=Path("profiles/slurm"))
     doctor.add_argument("--results", type=Path, default=Path("results"), help="shared folder")
@@ -197,6 +210,34 @@ def _datasets(options: argparse.Namespace) -> int:
     from onlinefa.tables.datasets import write_table
 
     write_table(options.tables, options.learning_rate, options.batch, options.output)
+    return 0
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.grid import bundles
+    from onlinefa.tables.coverage import write_table
+
+    config = Config.model_validate_json(options.config)
+    write_table(bundles(config), options.cells, options.output)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.failures import failures
+    from onlinefa.files import atomic
+    from onlinefa.grid import bundles
+
+    config = Config.model_validate_json(options.config)
+    failed = list(failures(bundles(config), options.cells))
+    for each in failed:
+        log = options.logs / f"{each.bundle.name}.log"
+        print(f"{each.cell.experiment}, {each.cell}: {each.reason} ({log})", file=sys.stderr)
+    if failed:
+        return 1
+    with atomic(options.output) as temporary:
+        temporary.write_text("No cell has failed.\n")
     return 0
 
 

@@ -32,7 +32,7 @@ JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
 AFTER_FITS = {
     "summarise": 1, "compare": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1,
-    "tables_synthetic": 1, "compared_synthetic": 1, "all": 1,
+    "tables_synthetic": 1, "compared_synthetic": 1, "table_of_coverage": 1, "verify": 1, "all": 1,
 }  # fmt: skip
 
 
@@ -79,7 +79,8 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
         if experiment in (compared if figure in OF_COMPARISONS else configured)
     ]
     expected = {
-        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1, "all": 1,
+        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1,
+        "table_of_coverage": 1, "verify": 1, "all": 1,
         **dict.fromkeys([f"tables_{name}" for name in configured], 1),
         **dict.fromkeys([f"compared_{name}" for name in compared], 1),
         **dict.fromkeys(figures, 1),
@@ -105,6 +106,9 @@ def test_a_run_makes_everything_and_a_second_one_nothing(finished):
     assert (tested["pairs"] + tested["lost"] == 2).sum() == 2 * 2 * 8
     table = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
     assert "2 pairs cannot show any difference at 5 %" in table
+    coverage = (results / "tables" / "coverage.md").read_text()
+    assert "| synthetic | online EM | 4 | 4 | 0 | 0 | 0 |" in coverage
+    assert "Failed:" not in coverage
     assert planned(snakemake(finished, "-n", *with_config(finished))) == ({}, set())
 
 
@@ -167,12 +171,13 @@ def test_other_bundles_refit_nothing(finished):
     assert set(rows["seed"].to_pylist()) == {0, 1}
 
 
+LAST = {"verify": 1, "all": 1}
 EDITS = {
     "a comment": ("estimators/online_em.py", "# what a name\n", {}),
     "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
     "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
-    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, "all": 1}),
-    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, "all": 1}),
+    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, **LAST}),
+    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, **LAST}),
     "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
 }
 
@@ -248,3 +253,76 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
         tmp_path / "results" / "tables" / "synthetic" / "compared_relative_frobenius.md"
     ).read_text()
     assert "who failed has lost the pair (2 pairs)" in table
+
+
+FAILS_ONCE = """
+from pathlib import Path
+
+from onlinefa.estimators.base import FactorEstimator
+from onlinefa.estimators.diagonal import _State as Control
+
+
+class FailsOnce(FactorEstimator):
+    def __init__(self, *, marks: str = "") -> None:
+        self.marks = marks
+
+    def _start(self, D):
+        return _State(D, Path(self.marks))
+
+
+class _State(Control):
+    def __init__(self, D, marks):
+        super().__init__(D)
+        self.fits, self.began = marks / "fits", False
+
+    def absorb(self, X):
+        super().absorb(X)
+        if X.shape[1] > 3 and not self.began:  # three columns are the fit that is thrown away
+            self.began = True
+            with self.fits.open("a") as fits:
+                fits.write("one more\\n")
+            if len(self.fits.read_text().splitlines()) == 2:
+                raise ValueError("no such luck")
+"""
+
+
+def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
+    (source / "onlinefa" / "estimators" / "fails_once.py").write_text(FAILS_ONCE)
+    arguments = with_config(
+        tmp_path, algorithms=["fails_once", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2,
+        settings={"fails_once": {"marks": str(tmp_path)}},
+    )  # fmt: skip
+    run = snakemake(tmp_path, *arguments, source=source)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "Cells failed in 1 of 2 jobs" in run.stdout
+    results = tmp_path / "results"
+    told = "algorithm fails_once, D 12, K 2, spectrum 1-10, seed 1: "
+    name = "synthetic/algorithm~fails_once/D~12/K~2/seeds~0-1"
+    assert (
+        f"{told}ValueError: no such luck (results/logs/fit/{name}.log)"
+        in (results / "logs" / "verify.log").read_text()
+    )
+    # All that there is has been made, and says what there is not.
+    coverage = (results / "tables" / "coverage.md").read_text()
+    assert "| synthetic | fails once | 2 | 1 | 0 | 0 | 1 |" in coverage
+    assert "| synthetic | diagonal control | 2 | 2 | 0 | 0 | 0 |" in coverage
+    assert f"- synthetic, {told}`ValueError: no such luck`" in coverage
+    assert "(1/2)" in (results / "tables" / "synthetic" / "relative_frobenius.md").read_text()
+    compared = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
+    assert "who failed has lost the pair (1 pairs)" in compared
+    assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
+    summary = pq.read_table(tmp_path / SUMMARY).to_pandas()
+    assert set(summary[summary["algorithm"] == "fails_once"]["statuses"]) >= {"1 failed"}
+    assert "failed" not in set(summary["metric"])
+    # Once more, and only that.
+    before = fitted(tmp_path)
+    assert len(before) == 3
+    jobs, cells = planned(snakemake(tmp_path, "-n", *arguments, source=source))
+    assert (jobs, cells) == ({"fit": 1, **AFTER_FITS}, {name})
+    run = snakemake(tmp_path, *arguments, source=source)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert before.items() < fitted(tmp_path).items()
+    assert len((tmp_path / "fits").read_text().splitlines()) == 3
+    assert "Failed:" not in (results / "tables" / "coverage.md").read_text()
+    assert planned(snakemake(tmp_path, "-n", *arguments, source=source)) == ({}, set())
