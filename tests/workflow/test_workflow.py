@@ -255,14 +255,15 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
     assert "who failed has lost the pair (2 pairs)" in table
 
 
-FAILS_ONCE = """
+MISBEHAVING = """
+import os
 from pathlib import Path
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.estimators.diagonal import _State as Control
 
 
-class FailsOnce(FactorEstimator):
+class Misbehaving(FactorEstimator):
     def __init__(self, *, marks: str = "") -> None:
         self.marks = marks
 
@@ -281,31 +282,54 @@ class _State(Control):
             self.began = True
             with self.fits.open("a") as fits:
                 fits.write("one more\\n")
-            if len(self.fits.read_text().splitlines()) == 2:
-                raise ValueError("no such luck")
+            number = len(self.fits.read_text().splitlines())
+            MISBEHAVE
 """
 
 
-def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
-    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
-    (source / "onlinefa" / "estimators" / "fails_once.py").write_text(FAILS_ONCE)
+def misbehaving(folder, misbehave):
+    """Sources with an algorithm that counts its fits, and a grid with a job of two of them."""
+    source = Path(shutil.copytree(ROOT / "src", folder / "src"))
+    file = source / "onlinefa" / "estimators" / "misbehaving.py"
+    file.write_text(MISBEHAVING.replace("MISBEHAVE", misbehave))
     arguments = with_config(
-        tmp_path, algorithms=["fails_once", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2,
-        settings={"fails_once": {"marks": str(tmp_path)}},
+        folder, algorithms=["misbehaving", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2,
+        settings={"misbehaving": {"marks": str(folder)}},
     )  # fmt: skip
+    return source, arguments, "synthetic/algorithm~misbehaving/D~12/K~2/seeds~0-1"
+
+
+def fits(folder):
+    return len((folder / "fits").read_text().splitlines())
+
+
+def test_a_cell_that_is_killed_is_tried_three_times_and_then_a_row(tmp_path):
+    kill = "if number > 1: os.kill(os.getpid(), 9)"
+    source, arguments, name = misbehaving(tmp_path, kill)
+    file = f"results/cells/{name}.parquet"
+    run = snakemake(tmp_path, *arguments, "--", file, source=source)
+    assert run.returncode == 0, run.stdout + run.stderr
+    rows = pq.ParquetFile(tmp_path / file).read().to_pylist()
+    assert {(row["seed"], row["status"]) for row in rows} >= {(0, "ok"), (1, "failed")}
+    assert rows[-1]["message"].startswith("killed by signal 9, SIGKILL: out of memory?")
+    assert fits(tmp_path) == 1 + 3  # seed 0 once
+
+
+def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
+    fail = 'if number == 2: raise ValueError("no such luck")'
+    source, arguments, name = misbehaving(tmp_path, fail)
     run = snakemake(tmp_path, *arguments, source=source)
     assert run.returncode == 1, run.stdout + run.stderr
     assert "Cells failed in 1 of 2 jobs" in run.stdout
     results = tmp_path / "results"
-    told = "algorithm fails_once, D 12, K 2, spectrum 1-10, seed 1: "
-    name = "synthetic/algorithm~fails_once/D~12/K~2/seeds~0-1"
+    told = "algorithm misbehaving, D 12, K 2, spectrum 1-10, seed 1: "
     assert (
         f"{told}ValueError: no such luck (results/logs/fit/{name}.log)"
         in (results / "logs" / "verify.log").read_text()
     )
     # All that there is has been made, and says what there is not.
     coverage = (results / "tables" / "coverage.md").read_text()
-    assert "| synthetic | fails once | 2 | 1 | 0 | 0 | 1 |" in coverage
+    assert "| synthetic | misbehaving | 2 | 1 | 0 | 0 | 1 |" in coverage
     assert "| synthetic | diagonal control | 2 | 2 | 0 | 0 | 0 |" in coverage
     assert f"- synthetic, {told}`ValueError: no such luck`" in coverage
     assert "(1/2)" in (results / "tables" / "synthetic" / "relative_frobenius.md").read_text()
@@ -313,7 +337,7 @@ def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
     assert "who failed has lost the pair (1 pairs)" in compared
     assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
     summary = pq.read_table(tmp_path / SUMMARY).to_pandas()
-    assert set(summary[summary["algorithm"] == "fails_once"]["statuses"]) >= {"1 failed"}
+    assert set(summary[summary["algorithm"] == "misbehaving"]["statuses"]) >= {"1 failed"}
     assert "failed" not in set(summary["metric"])
     # Once more, and only that.
     before = fitted(tmp_path)
@@ -323,6 +347,6 @@ def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
     run = snakemake(tmp_path, *arguments, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     assert before.items() < fitted(tmp_path).items()
-    assert len((tmp_path / "fits").read_text().splitlines()) == 3
+    assert fits(tmp_path) == 3
     assert "Failed:" not in (results / "tables" / "coverage.md").read_text()
     assert planned(snakemake(tmp_path, "-n", *arguments, source=source)) == ({}, set())

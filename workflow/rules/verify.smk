@@ -13,6 +13,7 @@ rule verify:
         "results/logs/verify.log",
     benchmark:
         "results/benchmarks/verify.tsv"
+    retries: 0  # whatever a profile says: it would find the same again
     localrule: True
     conda:  # of the cells, whose digests have the versions of what fitted them
         "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
