@@ -17,6 +17,7 @@ include: "workflow/rules/fit.smk"
 include: "workflow/rules/summary.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/verify.smk"
 
 
 rule all:
@@ -26,6 +27,7 @@ rule all:
         cells(),
         figures(),
         tables(),
+        rules.verify.output,
 
 
 onsuccess:

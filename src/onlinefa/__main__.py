@@ -6,9 +6,13 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onlinefa.supervising import Begin
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,6 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--store", required=True, type=Path, help="folder of finished cells")
     fit.add_argument("--tables", required=True, type=Path, help="folder of fetched datasets")
     fit.add_argument("--output", required=True, type=Path)
+    fit.add_argument("--attempt", type=int, default=1, help="the next one has more memory")
+    fit.add_argument("--attempts", type=int, default=1, help="there is none after the last")
     fit.set_defaults(command=_fit)
 
     summarise = commands.add_parser("summarise", help="means and standard errors over seeds")
@@ -79,6 +85,19 @@ def _parser() -> argparse.ArgumentParser:
     datasets.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     datasets.set_defaults(command=_datasets)
 
+    coverage = commands.add_parser("coverage", help="write the table of what became of all cells")
+    coverage.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    coverage.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    coverage.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
+    coverage.set_defaults(command=_coverage)
+
+    verify = commands.add_parser("verify", help="fail, and say which, if any cell has failed")
+    verify.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    verify.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    verify.add_argument("--logs", required=True, type=Path, help="folder of the logs of fits")
+    verify.add_argument("--output", required=True, type=Path)
+    verify.set_defaults(command=_verify)
+
     doctor = commands.add_parser("doctor", help="check a cluster before the first job")
     doctor.add_argument("--profile", type=Path, default=Path("profiles/slurm"))
     doctor.add_argument("--results", type=Path, default=Path("results"), help="shared folder")
@@ -101,9 +120,18 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    from onlinefa.supervising import supervise
+
+    is_last = options.attempt >= options.attempts
+    return supervise(lambda begin, lost: _fit_cells(options, is_last, begin, lost), is_last)
+
+
+def _fit_cells(
+    options: argparse.Namespace, is_last: bool, begin: Begin, lost: Mapping[str, str]
+) -> int:
     from onlinefa.cell import Bundle
     from onlinefa.devices import NoDevice
-    from onlinefa.fitting import CellsFailed, fit_bundle
+    from onlinefa.fitting import OutOfMemory, fit_bundle
     from onlinefa.results import Store
 
     bundle = Bundle.from_json(options.bundle)
@@ -119,8 +147,11 @@ def _fit(options: argparse.Namespace) -> int:
         )
         return 1
     try:
-        fit_bundle(bundle, Store(options.store), options.tables, options.output)
-    except (CellsFailed, NoDevice) as failure:
+        fit_bundle(
+            bundle, Store(options.store), options.tables, options.output,
+            is_last_attempt=is_last, begin=begin, killed=lost,
+        )  # fmt: skip
+    except (NoDevice, OSError, OutOfMemory) as failure:
         print(failure, file=sys.stderr)
         return 1
     return 0
@@ -179,6 +210,34 @@ def _datasets(options: argparse.Namespace) -> int:
     from onlinefa.tables.datasets import write_table
 
     write_table(options.tables, options.learning_rate, options.batch, options.output)
+    return 0
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.grid import bundles
+    from onlinefa.tables.coverage import write_table
+
+    config = Config.model_validate_json(options.config)
+    write_table(bundles(config), options.cells, options.output)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.failures import failures
+    from onlinefa.files import atomic
+    from onlinefa.grid import bundles
+
+    config = Config.model_validate_json(options.config)
+    failed = list(failures(bundles(config), options.cells))
+    for each in failed:
+        log = options.logs / f"{each.bundle.name}.log"
+        print(f"{each.cell.experiment}, {each.cell}: {each.reason} ({log})", file=sys.stderr)
+    if failed:
+        return 1
+    with atomic(options.output) as temporary:
+        temporary.write_text("No cell has failed.\n")
     return 0
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from onlinefa import results
 from onlinefa.cell import Bundle
+from onlinefa.failures import read_measured
 from onlinefa.presentation import METRICS, REFERENCES, losses
 from onlinefa.ranking import Ranking, ranked
 from onlinefa.significance import holm, seeds_needed
@@ -42,9 +43,13 @@ def _by_metric(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     rows = rows[rows["step"] == rows["step"].max()]
     rows = rows.assign(loss=_nine_digits(losses(rows)))
     # Who neither has a value anywhere nor diverged is not measured by this metric: angles of
-    # factors, without factors.
+    # factors, without factors. What a cell that failed would have had, its other cells tell.
     is_measured = rows["loss"].notna() | (rows["status"] == "diverged")
-    rows = rows[is_measured.groupby(rows["algorithm"]).transform("any")]
+    has_failed = rows["status"] == results.FAILED
+    rows = rows[
+        is_measured.groupby(rows["algorithm"]).transform("any")
+        | has_failed.groupby(rows["algorithm"]).transform("all")
+    ]
     if rows.empty:
         return rows[_GROUP]
     compared = rows.groupby(_GROUP, dropna=False).size().index.to_frame(index=False)
@@ -85,5 +90,5 @@ def ranking(comparison: pd.DataFrame, metric: str) -> Ranking:
 def write_comparison(reference: str, bundles: Sequence[Bundle], folder: Path, output: Path) -> None:
     """Compare what the bundles' jobs have left in a folder."""
     columns = [*results.KEYS, "step", "metric", "value", "status"]
-    comparison = compare(results.read_bundles(bundles, folder, columns), reference)
+    comparison = compare(read_measured(bundles, folder, columns), reference)
     results.write(pa.Table.from_pandas(comparison, preserve_index=False), output)

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from onlinefa import algorithms, devices, experiments, results
+from onlinefa import algorithms, devices, experiments, failing, results
 from onlinefa.cell import Bundle, Cell
 from onlinefa.provenance import Provenance
+from onlinefa.supervising import Begin
 
 log = logging.getLogger(__name__)
 
 
-class CellsFailed(RuntimeError):
-    """Some cells of a bundle failed. The others are in the store and will not be fitted again."""
+class OutOfMemory(RuntimeError):
+    """Some cells need more memory, which the next attempt has. The others are in the store."""
 
 
-def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path) -> None:
+def fit_bundle(
+    bundle: Bundle,
+    store: results.Store,
+    tables: Path,
+    output: Path,
+    *,
+    is_last_attempt: bool = True,
+    begin: Begin = lambda digests: None,
+    killed: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Fit the cells that are not in the store yet, then write all rows of the bundle.
 
-    `tables` is the folder of datasets that were fetched before.
+    `tables` is the folder of datasets that were fetched before. `begin` is told which cells are
+    begun, and `killed` are those, by digest, in which an earlier process of this job was killed.
+    A cell that fails has a row that says so; only what is wrong with the machine is an exception.
     """
     cells = {cell.digest(): cell for cell in bundle.cells()}
     found = {digest: store.get(digest) for digest in cells}
@@ -32,7 +46,7 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
     log.info(
         "%s: %d of %d cells are already there", bundle.name, len(cells) - len(missing), len(cells)
     )
-    failed = []
+    failed, too_large = dict(killed), list[str]()
     device = devices.resolve(missing[0].device) if missing else "cpu"
     at_once = device != "cpu" and experiments.fits_together(bundle.experiment)
     order = _of_one_group(missing) if at_once else [[cell] for cell in missing]
@@ -42,21 +56,49 @@ def fit_bundle(bundle: Bundle, store: results.Store, tables: Path, output: Path)
         order.reverse()
     for together in order:
         found |= {cell.digest(): store.get(cell.digest()) for cell in together}
-        together = [cell for cell in together if found[cell.digest()] is None]
+        together = [
+            cell
+            for cell in together
+            if found[cell.digest()] is None and cell.digest() not in failed
+        ]
         if not together:
             continue
+        begin(cell.digest() for cell in together)
         try:
             fitted = _fit(together, tables, device, at_once)
         except Exception as error:
-            failed += [f"{cell}: {error}" for cell in together]
             log.exception("%s failed", "; ".join(map(str, together)))
-            continue
-        for digest, table in fitted.items():
-            store.put(digest, table)
-            found[digest] = table
-    if failed:
-        raise CellsFailed(f"{bundle.name}: failed: {'; '.join(failed)}")
+            if failing.is_of_the_machine(error):
+                raise
+            if failing.is_for_want_of_memory(error) and not is_last_attempt:
+                too_large += map(str, together)
+            else:
+                why = failing.message_of(error)
+                failed |= {cell.digest(): why for cell in together}
+        else:
+            for digest, table in fitted.items():
+                store.put(digest, table)
+                found[digest] = table
+        finally:
+            begin(())
+    if too_large:
+        raise OutOfMemory(f"{bundle.name}: out of memory: {'; '.join(too_large)}")
+    lacking = {digest: cell for digest, cell in cells.items() if found[digest] is None}
+    found |= _failures(lacking, failed, device)
     results.write(pa.concat_tables(found.values()), output)
+
+
+def _failures(
+    cells: Mapping[str, Cell], why: Mapping[str, str], device: str
+) -> dict[str, pa.Table]:
+    """The row of each cell that failed."""
+    if not cells:
+        return {}
+    provenance = Provenance(devices.describe(device))
+    return {
+        digest: results.table_of_failure(cell, digest, why[digest], provenance)
+        for digest, cell in cells.items()
+    }
 
 
 def _of_one_group(cells: list[Cell]) -> list[list[Cell]]:

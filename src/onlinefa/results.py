@@ -1,16 +1,17 @@
 """The Parquet files: one schema, atomic writes, and a store of finished cells.
 
-A row is one metric of one cell at one step. A cell's rows live in the store under the cell's
-digest, so that a finished cell is never fitted twice, however cells are bundled into jobs and
-whatever the configuration was in between. What Snakemake sees, a bundle's file, is put together
-from the store.
+A row is one metric of one cell at one step, or says why a cell has failed. A finished cell's rows
+live in the store under the cell's digest, so that it is never fitted twice, however cells are
+bundled into jobs and whatever the configuration was in between. What Snakemake sees, a bundle's
+file, is put together from the store. A cell that failed is in that file alone: whenever the file is
+made, it is tried again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and 
     from onlinefa.experiments.tracking import Measurement
 
 SCHEMA_VERSION = "5"
+FAILED = "failed"
+"""The status of a cell that has no result, and the metric of the one row that says so."""
 
 KEYS = [
     "experiment", "dataset", "walk", "algorithm", "D", "K", "width", "spectrum", "scale", "seed",
@@ -69,19 +72,29 @@ def table_of(
     cell: Cell, digest: str, measurements: Iterable[Measurement], provenance: Provenance
 ) -> pa.Table:
     """A cell's rows."""
+    return _table(cell, digest, map(vars, measurements), provenance)
+
+
+def table_of_failure(cell: Cell, digest: str, message: str, provenance: Provenance) -> pa.Table:
+    """The row of a cell that failed, perhaps in another process than this one."""
+    row = {"step": 0, "metric": FAILED, "status": FAILED, "message": message, "contract": ""}
+    return _table(cell, digest, [row | {"peak_memory_mb": None}], provenance)
+
+
+def _table(
+    cell: Cell, digest: str, rows: Iterable[dict[str, Any]], provenance: Provenance
+) -> pa.Table:
+    rows = list(rows)
     same = {
         "experiment": cell.experiment,
         "dataset": cell.parameters.get("dataset"),
         "seed": cell.seed,
         "digest": digest,
+        "peak_memory_mb": provenance.peak_memory_mb(),
         **cell.axes,
         **provenance.facts,
     }
-    rows = [same | vars(measurement) for measurement in measurements]
-    peak = provenance.peak_memory_mb()
-    for row in rows:
-        row["peak_memory_mb"] = peak
-    return pa.Table.from_pylist(rows, SCHEMA)
+    return pa.Table.from_pylist([same | row for row in rows], SCHEMA)
 
 
 def write(table: pa.Table, path: Path) -> None:
@@ -104,7 +117,7 @@ def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
 
 
 def read_bundles(bundles: Iterable[Bundle], folder: Path, columns: list[str]) -> pd.DataFrame:
-    """Columns of the rows of several bundles."""
+    """Columns of the rows of several bundles, failures among them (`failures.py`)."""
     tables = [read_bundle(bundle, folder, columns) for bundle in bundles]
     return pa.concat_tables(tables).to_pandas()
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from onlinefa import results
 from onlinefa.cell import Bundle
+from onlinefa.failures import read_measured
 from onlinefa.presentation import METRICS, REFERENCES, losses
 from onlinefa.stats import behind_best
 
@@ -65,7 +66,7 @@ def write_summary(bundles: Sequence[Bundle], folder: Path, output: Path) -> None
     columns = [
         *results.KEYS, "step", "metric", "value", "status", "seconds", "contract", "networks",
     ]  # fmt: skip
-    summary = summarise(results.read_bundles(bundles, folder, columns))
+    summary = summarise(read_measured(bundles, folder, columns))
     results.write(pa.Table.from_pandas(summary, preserve_index=False), output)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from onlinefa import cell, experiments, results
 from onlinefa.cell import Bundle, Group
 from onlinefa.experiments.tracking import Measurement
+from onlinefa.failing import LONGEST, message, message_of
 from onlinefa.files import atomic
-from onlinefa.fitting import CellsFailed, fit_bundle
+from onlinefa.fitting import OutOfMemory, fit_bundle
 from onlinefa.results import ResultError, Store
 
 AXES = {"algorithm": "diagonal", "D": 4, "K": 2, "spectrum": "1-10"}
@@ -32,15 +35,15 @@ BUNDLE = bundle_of(0, 1, 2)
 
 @pytest.fixture
 def fitted(monkeypatch):
-    """Counts fits; fitting seed 1 fails while `broken` is set."""
+    """Counts fits; fitting seed 1 fails while `broken` is an exception."""
     seeds = []
 
     class Experiment:
-        broken = False
+        broken = None
 
         def run(self, one, tables):
             if self.broken and one.seed == 1:
-                raise RuntimeError("boom")
+                raise self.broken
             seeds.append(one.seed)
             yield Measurement(5, "relative_frobenius", 0.5 + one.seed, "ok", "", 0.1)
 
@@ -50,9 +53,9 @@ def fitted(monkeypatch):
     return experiment
 
 
-def fit(bundle, tmp_path):
+def fit(bundle, tmp_path, **options):
     output = results.bundle_path(bundle, tmp_path / "cells")
-    fit_bundle(bundle, Store(tmp_path / "store"), tmp_path, output)
+    fit_bundle(bundle, Store(tmp_path / "store"), tmp_path, output, **options)
     return output
 
 
@@ -109,14 +112,88 @@ def test_other_code_is_another_result(fitted, tmp_path, monkeypatch):
     assert len(fitted.seeds) == 6
 
 
-def test_a_failing_cell_costs_no_other_its_result(fitted, tmp_path):
-    fitted.broken = True
-    with pytest.raises(CellsFailed, match=r"failed: .*, seed 1: boom$"):
-        fit(BUNDLE, tmp_path)
-    assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
-    fitted.broken = False
+def in_store(tmp_path):
+    """The seeds of finished cells."""
+    paths = (tmp_path / "store").glob("*/*.parquet")
+    return {seed for path in paths for seed in pq.read_table(path)["seed"].to_pylist()}
+
+
+def test_a_failing_cell_is_a_row_and_costs_no_other_its_result(fitted, tmp_path):
+    fitted.broken = RuntimeError("boom\nand more")
+    rows = pq.read_table(fit(BUNDLE, tmp_path, is_last_attempt=False))
+    assert rows.schema.equals(results.SCHEMA, check_metadata=True)
+    assert rows["status"].to_pylist() == ["ok", "failed", "ok"]
+    row = rows.to_pylist()[1]
+    assert (row["seed"], row["step"], row["metric"], row["value"]) == (1, 0, results.FAILED, None)
+    assert (row["algorithm"], row["spectrum"]) == ("diagonal", "1-10")
+    assert row["host"] and "numpy" in row["versions"]
+    first, *details = row["message"].splitlines()
+    assert first == "RuntimeError: boom"
+    assert any("raise self.broken" in line for line in details)
+    assert details[-2:] == ["RuntimeError: boom", "and more"]
+
+
+def test_a_failed_cell_is_fitted_again_and_no_other(fitted, tmp_path):
+    fitted.broken = RuntimeError("boom")
     fit(BUNDLE, tmp_path)
+    assert in_store(tmp_path) == {0, 2}
+    fitted.broken = None
+    assert set(pq.read_table(fit(BUNDLE, tmp_path))["status"].to_pylist()) == {"ok"}
     assert fitted.seeds == [0, 2, 1]
+
+
+class OutOfMemoryError(RuntimeError):
+    """As PyTorch calls its own."""
+
+
+def caused_by(cause):
+    error = RuntimeError("the fit failed")
+    error.__cause__ = cause
+    return error
+
+
+NO_MEMORY = [
+    MemoryError(),
+    OutOfMemoryError("CUDA out of memory."),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    caused_by(MemoryError()),
+]
+
+
+@pytest.mark.parametrize("error", NO_MEMORY, ids=repr)
+def test_want_of_memory_fails_the_job_unless_it_is_the_last_attempt(fitted, tmp_path, error):
+    fitted.broken = error
+    with pytest.raises(OutOfMemory, match=r"out of memory: .*, seed 1$"):
+        fit(BUNDLE, tmp_path, is_last_attempt=False)
+    assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
+    assert in_store(tmp_path) == {0, 2}
+    rows = pq.read_table(fit(BUNDLE, tmp_path, is_last_attempt=True))
+    assert rows["status"].to_pylist() == ["ok", "failed", "ok"]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left"), caused_by(OSError(errno.EIO, "I/O error"))]
+)
+def test_what_is_wrong_with_the_machine_fails_the_job(fitted, tmp_path, error):
+    fitted.broken = error
+    with pytest.raises(type(error)):
+        fit(BUNDLE, tmp_path, is_last_attempt=True)
+    assert not results.bundle_path(BUNDLE, tmp_path / "cells").exists()
+
+
+def test_a_message_is_short_and_its_first_line_is_clear():
+    def deep(levels):
+        return deep(levels - 1) if levels else int("x" * 5000 + "\udcff")
+
+    with pytest.raises(ValueError) as caught:
+        deep(50)
+    text = message_of(caught.value)
+    assert len(text) <= LONGEST
+    assert text.startswith("ValueError: invalid literal for int() with base 10: 'xxx")
+    assert message_of(ZeroDivisionError()).splitlines()[0] == "ZeroDivisionError"
+    lines = "\n".join(map(str, range(3000)))
+    assert message("first", lines).splitlines()[:2] == ["first", str(3000 - (LONGEST - 5) // 5)]
 
 
 def test_a_damaged_entry_of_the_store_is_fitted_again(fitted, tmp_path):

@@ -32,7 +32,7 @@ JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
 AFTER_FITS = {
     "summarise": 1, "compare": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1,
-    "tables_synthetic": 1, "compared_synthetic": 1, "all": 1,
+    "tables_synthetic": 1, "compared_synthetic": 1, "table_of_coverage": 1, "verify": 1, "all": 1,
 }  # fmt: skip
 
 
@@ -79,7 +79,8 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
         if experiment in (compared if figure in OF_COMPARISONS else configured)
     ]
     expected = {
-        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1, "all": 1,
+        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1,
+        "table_of_coverage": 1, "verify": 1, "all": 1,
         **dict.fromkeys([f"tables_{name}" for name in configured], 1),
         **dict.fromkeys([f"compared_{name}" for name in compared], 1),
         **dict.fromkeys(figures, 1),
@@ -105,6 +106,9 @@ def test_a_run_makes_everything_and_a_second_one_nothing(finished):
     assert (tested["pairs"] + tested["lost"] == 2).sum() == 2 * 2 * 8
     table = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
     assert "2 pairs cannot show any difference at 5 %" in table
+    coverage = (results / "tables" / "coverage.md").read_text()
+    assert "| synthetic | online EM | 4 | 4 | 0 | 0 | 0 |" in coverage
+    assert "Failed:" not in coverage
     assert planned(snakemake(finished, "-n", *with_config(finished))) == ({}, set())
 
 
@@ -167,12 +171,13 @@ def test_other_bundles_refit_nothing(finished):
     assert set(rows["seed"].to_pylist()) == {0, 1}
 
 
+LAST = {"verify": 1, "all": 1}
 EDITS = {
     "a comment": ("estimators/online_em.py", "# what a name\n", {}),
     "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
     "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
-    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, "all": 1}),
-    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, "all": 1}),
+    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, **LAST}),
+    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, **LAST}),
     "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
 }
 
@@ -248,3 +253,100 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
         tmp_path / "results" / "tables" / "synthetic" / "compared_relative_frobenius.md"
     ).read_text()
     assert "who failed has lost the pair (2 pairs)" in table
+
+
+MISBEHAVING = """
+import os
+from pathlib import Path
+
+from onlinefa.estimators.base import FactorEstimator
+from onlinefa.estimators.diagonal import _State as Control
+
+
+class Misbehaving(FactorEstimator):
+    def __init__(self, *, marks: str = "") -> None:
+        self.marks = marks
+
+    def _start(self, D):
+        return _State(D, Path(self.marks))
+
+
+class _State(Control):
+    def __init__(self, D, marks):
+        super().__init__(D)
+        self.fits, self.began = marks / "fits", False
+
+    def absorb(self, X):
+        super().absorb(X)
+        if X.shape[1] > 3 and not self.began:  # three columns are the fit that is thrown away
+            self.began = True
+            with self.fits.open("a") as fits:
+                fits.write("one more\\n")
+            number = len(self.fits.read_text().splitlines())
+            MISBEHAVE
+"""
+
+
+def misbehaving(folder, misbehave):
+    """Sources with an algorithm that counts its fits, and a grid with a job of two of them."""
+    source = Path(shutil.copytree(ROOT / "src", folder / "src"))
+    file = source / "onlinefa" / "estimators" / "misbehaving.py"
+    file.write_text(MISBEHAVING.replace("MISBEHAVE", misbehave))
+    arguments = with_config(
+        folder, algorithms=["misbehaving", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2,
+        settings={"misbehaving": {"marks": str(folder)}},
+    )  # fmt: skip
+    return source, arguments, "synthetic/algorithm~misbehaving/D~12/K~2/seeds~0-1"
+
+
+def fits(folder):
+    return len((folder / "fits").read_text().splitlines())
+
+
+def test_a_cell_that_is_killed_is_tried_three_times_and_then_a_row(tmp_path):
+    kill = "if number > 1: os.kill(os.getpid(), 9)"
+    source, arguments, name = misbehaving(tmp_path, kill)
+    file = f"results/cells/{name}.parquet"
+    run = snakemake(tmp_path, *arguments, "--", file, source=source)
+    assert run.returncode == 0, run.stdout + run.stderr
+    rows = pq.ParquetFile(tmp_path / file).read().to_pylist()
+    assert {(row["seed"], row["status"]) for row in rows} >= {(0, "ok"), (1, "failed")}
+    assert rows[-1]["message"].startswith("killed by signal 9, SIGKILL: out of memory?")
+    assert fits(tmp_path) == 1 + 3  # seed 0 once
+
+
+def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
+    fail = 'if number == 2: raise ValueError("no such luck")'
+    source, arguments, name = misbehaving(tmp_path, fail)
+    run = snakemake(tmp_path, *arguments, source=source)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "Cells failed in 1 of 2 jobs" in run.stdout
+    results = tmp_path / "results"
+    told = "algorithm misbehaving, D 12, K 2, spectrum 1-10, seed 1: "
+    assert (
+        f"{told}ValueError: no such luck (results/logs/fit/{name}.log)"
+        in (results / "logs" / "verify.log").read_text()
+    )
+    # All that there is has been made, and says what there is not.
+    coverage = (results / "tables" / "coverage.md").read_text()
+    assert "| synthetic | misbehaving | 2 | 1 | 0 | 0 | 1 |" in coverage
+    assert "| synthetic | diagonal control | 2 | 2 | 0 | 0 | 0 |" in coverage
+    assert f"- synthetic, {told}`ValueError: no such luck`" in coverage
+    assert "(1/2)" in (results / "tables" / "synthetic" / "relative_frobenius.md").read_text()
+    compared = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
+    assert "who failed has lost the pair (1 pairs)" in compared
+    assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
+    summary = pq.read_table(tmp_path / SUMMARY).to_pandas()
+    assert set(summary[summary["algorithm"] == "misbehaving"]["statuses"]) >= {"1 failed"}
+    assert "failed" not in set(summary["metric"])
+    # Once more, and only that.
+    before = fitted(tmp_path)
+    assert len(before) == 3
+    jobs, cells = planned(snakemake(tmp_path, "-n", *arguments, source=source))
+    assert (jobs, cells) == ({"fit": 1, **AFTER_FITS}, {name})
+    run = snakemake(tmp_path, *arguments, source=source)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert before.items() < fitted(tmp_path).items()
+    assert fits(tmp_path) == 3
+    assert "Failed:" not in (results / "tables" / "coverage.md").read_text()
+    assert planned(snakemake(tmp_path, "-n", *arguments, source=source)) == ({}, set())

@@ -81,6 +81,11 @@ def config_of(experiment):
     return CONFIG.model_copy(update={"data_dir": None, **others}).model_dump_json()
 
 
+def config_of_all():
+    """What is told to who reads the cells of all experiments, as JSON."""
+    return CONFIG.model_copy(update={"data_dir": None}).model_dump_json()
+
+
 def cells(experiment=None):
     """Everything that is fitted, or what is fitted for one experiment."""
     return [
@@ -121,6 +126,7 @@ def tables():
     ]
     if CONFIG.linear:
         names.append("table_6_1")
+    names.append("coverage")
     return [
         *(f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS),
         *(table for experiment in COMPARED for table in tables_compared(experiment)),

@@ -1,4 +1,7 @@
-# Fit cells. A job fits the cells of one bundle that are not in the store yet.
+# Fit cells. A job fits the cells of one bundle that are not in the store yet. A cell that fails is a row
+# of its result; a job fails for want of memory or time, or with its machine, and is tried again.
+
+ATTEMPTS = 3
 
 
 rule fit:
@@ -12,12 +15,16 @@ rule fit:
         "results/benchmarks/fit/{bundle}.tsv"
     wildcard_constraints:
         bundle=r"(?!.*/device~).+",
+    retries: ATTEMPTS - 1
     conda:
         "../../envs/onlinefa.yaml"
     threads: 1
+    # The number of the attempt is none of the parameters, because those decide about reruns.
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
+        attempt=lambda wildcards, attempt: attempt,
+        attempts=ATTEMPTS,
     # Only the bundle's own parameters and the digest of the source that it imports: a change
     # elsewhere in config or code reruns nothing here.
     params:
@@ -35,6 +42,8 @@ rule fit:
             --store {params.store:q} \
             --tables {params.tables:q} \
             --output {output.cells:q} \
+            --attempt {resources.attempt} \
+            --attempts {resources.attempts} \
             2>{log:q}
         """
 
@@ -50,3 +59,5 @@ use rule fit as fit_on_gpu with:
         gpu=1,
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
+        attempt=lambda wildcards, attempt: attempt,
+        attempts=ATTEMPTS,

@@ -1,5 +1,5 @@
-# Write tables: a metric's final values each, what tests make of them, and what is known of the
-# datasets.
+# Write tables: a metric's final values each, what tests make of them, what is known of the datasets, and
+# what became of all cells.
 
 
 # A rule per experiment, because experiments have different metrics. All tables in one job: a table
@@ -85,6 +85,32 @@ rule table_of_datasets:
         python -m onlinefa datasets {input.tables:q} \
             --learning-rate {params.rate} \
             --batch {params.batch} \
+            --output {output.tables:q} \
+            2>{log:q}
+        """
+
+
+rule table_of_coverage:
+    input:
+        cells=lambda wildcards: cells(),
+    output:
+        tables=multiext("results/tables/coverage", *[f".{suffix}" for suffix in TABLE_FORMATS]),
+    log:
+        "results/logs/tables/coverage.log",
+    benchmark:
+        "results/benchmarks/tables/coverage.tsv"
+    localrule: True
+    conda:  # of the cells, whose digests have the versions of what fitted them
+        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    params:
+        config=config_of_all(),
+        code=code_digest("onlinefa.tables.coverage"),
+        cells="results/cells",
+    shell:
+        r"""
+        python -m onlinefa coverage \
+            --config {params.config:q} \
+            --cells {params.cells:q} \
             --output {output.tables:q} \
             2>{log:q}
         """
