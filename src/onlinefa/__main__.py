@@ -129,6 +129,7 @@ def _fit(options: argparse.Namespace) -> int:
 def _fit_cells(
     options: argparse.Namespace, is_last: bool, begin: Begin, lost: Mapping[str, str]
 ) -> int:
+    from onlinefa import checkpoints
     from onlinefa.cell import Bundle
     from onlinefa.devices import NoDevice
     from onlinefa.fitting import OutOfMemory, fit_bundle
@@ -146,11 +147,15 @@ def _fit_cells(
             file=sys.stderr,
         )
         return 1
+    checkpoints.listen()
     try:
         fit_bundle(
             bundle, Store(options.store), options.tables, options.output,
             is_last_attempt=is_last, begin=begin, killed=lost,
         )  # fmt: skip
+    except checkpoints.Interrupted as reason:
+        print(f"{reason}; the next attempt goes on from there", file=sys.stderr)
+        return checkpoints.EXIT_CODE
     except (NoDevice, OSError, OutOfMemory) as failure:
         print(failure, file=sys.stderr)
         return 1

@@ -26,6 +26,8 @@ from onlinefa.files import atomic
 log = logging.getLogger(__name__)
 
 EXIT_CODE = 128 + signal.SIGTERM
+GRACE = 20
+"""Seconds that a fit has to come to the end of a block of observations; clusters give 30 or so."""
 
 
 class Interrupted(BaseException):
@@ -39,6 +41,8 @@ class Checkpoint:
         self.path = path
         self.stop = False
         """Whether the fit was told to."""
+        self.is_used = False
+        """Whether the fit looks at that from time to time, and would keep its state."""
 
     def load(self) -> dict[str, Any] | None:
         """What an earlier attempt has kept; None if that is nothing, or not to be trusted."""
@@ -73,6 +77,8 @@ _current: Checkpoint | None = None
 
 def current() -> Checkpoint | None:
     """That of the cell that is being fitted; None if nobody would go on from it."""
+    if _current:
+        _current.is_used = True
     return _current
 
 
@@ -85,18 +91,22 @@ def kept_at(path: Path) -> Iterator[None]:
         yield
         checkpoint.forget()
     finally:
+        signal.alarm(0)
         _current = None
 
 
 def listen() -> None:
-    """From now on a SIGTERM is for the checkpoint, if there is one, and ends the process if not."""
+    """From now on a SIGTERM is for the checkpoint, if there is one that is still to be written, and
+    ends the process if not."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if _current is None:
+        if _current is None or not _current.is_used or _current.stop:
             raise SystemExit(EXIT_CODE)
         _current.stop = True
+        signal.alarm(GRACE)
 
     signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGALRM, stop)
 
 
 def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:

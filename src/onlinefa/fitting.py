@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from onlinefa import algorithms, devices, experiments, failing, results
 from onlinefa.cell import Bundle, Cell
+from onlinefa.checkpoints import kept_at
 from onlinefa.provenance import Provenance
 from onlinefa.supervising import Begin
 
@@ -65,7 +67,10 @@ def fit_bundle(
             continue
         begin(cell.digest() for cell in together)
         try:
-            fitted = _fit(together, tables, device, at_once)
+            # What many seeds at once have learned is not kept: such fits are short.
+            kept = nullcontext() if at_once else kept_at(store.unfinished(together[0].digest()))
+            with kept:
+                fitted = _fit(together, tables, device, at_once)
         except Exception as error:
             log.exception("%s failed", "; ".join(map(str, together)))
             if failing.is_of_the_machine(error):

@@ -142,6 +142,10 @@ class Store:
     def path(self, digest: str) -> Path:
         return self.folder / digest[:2] / f"{digest}.parquet"
 
+    def unfinished(self, digest: str) -> Path:
+        """Where the state of a fit that was interrupted is kept."""
+        return self.folder / "unfinished" / f"{digest}.npz"
+
     def get(self, digest: str) -> pa.Table | None:
         """The rows of a finished cell; None if it has to be fitted."""
         if not self.path(digest).exists():

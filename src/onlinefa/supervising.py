@@ -97,6 +97,8 @@ def _be_the_child(parent: int, work: Work, notice: Notice, lost: Mapping[str, st
         code = work(notice.write, lost)
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
     except BaseException:
         traceback.print_exc()
     finally:

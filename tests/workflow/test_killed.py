@@ -46,7 +46,7 @@ def bundle():
 def fit(bundle: Bundle, directory: Path, **options) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "onlinefa", "fit", "--bundle", bundle.to_json(), "--code",
-         bundle.code, "--store", "store", "--tables", "tables", "--output", "cells.parquet"],
+         bundle.code, "--store", "store", "--tables", "tables", "--output", "cells.parquet", "--attempt", "1", "--attempts", "3"],
         cwd=directory, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, text=True,
         stderr=subprocess.PIPE, start_new_session=True, **options,
     )  # fmt: skip
@@ -99,6 +99,7 @@ def test_a_fit_that_is_told_to_stop_goes_on(bundle, tmp_path, undisturbed):
         time.sleep(1.5)
         process.send_signal(signal.SIGTERM)
         process.communicate()
+        assert process.returncode in (0, 128 + signal.SIGTERM)  # a quick machine may be done
     check_to_the_end(bundle, tmp_path, undisturbed)
 
 
