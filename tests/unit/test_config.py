@@ -53,6 +53,17 @@ MISTAKES = {
     "flat spectrum": ("synthetic.spectrum", [[5, 5]], "[5, 5] must have its low below its high"),
     "empty grid": ("synthetic.D", [], "is empty, so there is nothing to run"),
     "no seeds": ("synthetic.seeds", 0, "is empty, so there is nothing to run"),
+    "too many seeds": ("synthetic.seeds", 10**9, "are more than 10000"),
+    "endless fits": ("synthetic.D", [10**30], "less than or equal to 1000000000000, got 1000"),
+    "yes for a number": ("linear.learning_rate", True, "must be a number, got True"),
+    "no path": ("data_dir", "a\0b", "must have printable characters only, got 'a\\x00b'"),
+    "two lines": ("synthetic.algorithms", ["a\nb"], "unknown algorithm 'a\\nb' (allowed: "),
+    "not a finite setting": ("settings.online_sga.learning_rate", float("inf"), "got inf"),
+    "unknown limit": (
+        "gp.limits.map.width",
+        [50],
+        "unknown key; did you mean 'widths'? (allowed: datasets, seeds, widths)",
+    ),
     "duplicate seeds": ("synthetic.seeds", [1, 2, 1], "has 1 more than once"),
     "T not increasing": ("synthetic.T", [100, 50], "must be increasing, and 50 follows 100"),
     "unknown setting": (
