@@ -95,7 +95,7 @@ def _too_many_components(
         if isinstance(K, int) and experiment and variant in experiment.algorithms:
             smallest = min(experiment.dimensions())
             if smallest <= K:
-                text = f"{K} must be below every D of {name}, which has {smallest}"
+                text = f"{_shown(K)} must be below every D of {name}, which has {smallest}"
                 yield ("variants", variant, "n_components"), text
 
 
@@ -123,6 +123,8 @@ def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
         algorithms.build(algorithm, {name: value})._validate_params()
     except InvalidParameterError as error:
         yield str(error)
+    except ValueError as error:  # of what cannot even be shown
+        yield f"cannot be: {error}"
     except TypeError:  # of the diagonal control, say, which has no n_components
         yield "unknown setting"
 
@@ -152,8 +154,8 @@ def _shown(value: Any) -> str:
     """What somebody has written, in a part of a line."""
     try:
         text = repr(value)
-    except ValueError:  # of an integer with thousands of digits
-        text = f"a number of {value.bit_length()} bits"
+    except ValueError:  # Python refuses to write out thousands of digits
+        text = "a number of thousands of digits"
     return text if len(text) <= 100 else f"{text[:100]}..."
 
 
