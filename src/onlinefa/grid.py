@@ -23,6 +23,7 @@ from onlinefa.config import (
     Trained,
     Walking,
 )
+from onlinefa.config.base import MOST_SEEDS
 from onlinefa.cost import seconds_of
 
 Axes = dict[str, Axis]
@@ -91,7 +92,7 @@ def _seeds_per_job(config: Config, experiment: str, groups: list[Group]) -> int:
     if config.job_minutes is None:
         return config.seeds_per_job
     seconds_of_a_seed = sum(seconds_of(experiment, group) for group in groups)
-    return max(1, int(60 * config.job_minutes / seconds_of_a_seed))
+    return max(1, int(min(60 * config.job_minutes / seconds_of_a_seed, MOST_SEEDS)))
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:

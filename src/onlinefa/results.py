@@ -65,7 +65,10 @@ SCHEMA = pa.schema(
 
 
 class ResultError(ValueError):
-    """A file is not what it should be."""
+    """A file is not what it should be; the message is one line, and says what to do about it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}; delete it and run again")
 
 
 def table_of(
@@ -99,7 +102,7 @@ def _table(
 
 def write(table: pa.Table, path: Path) -> None:
     with atomic(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def bundle_path(bundle: Bundle, folder: Path) -> Path:
@@ -112,7 +115,7 @@ def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
     table = _read_one(path, [*columns, "digest"])
     expected = {cell.digest() for cell in bundle.cells()}
     if set(table["digest"].unique().to_pylist()) != expected:
-        raise ResultError(f"{path}: holds rows of other cells than it should; delete it")
+        raise ResultError(path, "holds rows of other cells than it should")
     return table.select(columns)
 
 
@@ -124,13 +127,16 @@ def read_bundles(bundles: Iterable[Bundle], folder: Path, columns: list[str]) ->
 
 def _read_one(path: Path, columns: list[str] | None) -> pa.Table:
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             version = (file.schema_arrow.metadata or {}).get(b"onlinefa_schema", b"none").decode()
             if version != SCHEMA_VERSION:
-                raise ResultError(f"{path}: schema version {version}, expected {SCHEMA_VERSION}")
+                raise ResultError(path, f"schema version {version}, expected {SCHEMA_VERSION}")
+            if file.schema_arrow != SCHEMA:
+                raise ResultError(path, "has other columns than it should")
             return file.read(columns=columns)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ResultError(f"{path}: not a readable Parquet file ({error})") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ResultError(path, f"not a readable Parquet file ({reason})") from error
 
 
 class Store:
@@ -151,9 +157,10 @@ class Store:
         if not self.path(digest).exists():
             return None
         try:
-            return _read_one(self.path(digest), None)
+            table = _read_one(self.path(digest), None)
         except ResultError:
             return None  # a damaged entry is fitted again and replaced
+        return table if table["digest"].unique().to_pylist() == [digest] else None
 
     def put(self, digest: str, table: pa.Table) -> None:
         write(table, self.path(digest))

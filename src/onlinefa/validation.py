@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from onlinefa import algorithms
-from onlinefa.config import EXPERIMENTS, Config, Experiment, Variant
+from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, Variant
 from onlinefa.names import complaint, nearest
 
 Place = tuple[str | int, ...]  # of a value in nested mappings and lists
@@ -31,12 +31,15 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
         config = Config.model_validate(values, context=_variants(values))
         mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
     except ValidationError as error:
-        mistakes += [(mistake["loc"], _message(mistake)) for mistake in error.errors()]
+        mistakes += [
+            (mistake["loc"] or (str(mistake["input"]),), _message(mistake))  # a key itself
+            for mistake in error.errors()
+        ]
     if mistakes:
         lines = [
             f"{_source(place, values, files)}: {_key(place)}: {text}" for place, text in mistakes
         ]
-        raise ConfigError("\n".join(lines))
+        raise ConfigError("\n".join(map(_printable, lines)))
     if all(getattr(config, name) is None for name in EXPERIMENTS):
         file = _source((), None, files)
         raise ConfigError(f"{file}: has none of {', '.join(EXPERIMENTS)}: there is nothing to run")
@@ -68,8 +71,11 @@ def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
     for variant, value in config.variants.items():
         if variant in algorithms.names():
             yield ("variants", variant), "is an algorithm; a variant needs a name of its own"
-        elif not re.fullmatch("[a-z][a-z0-9_]*", variant):
-            yield ("variants", variant), "must have small letters, digits and _ only"
+        elif not re.fullmatch("[a-z][a-z0-9_]{0,99}", variant):  # it is a folder's name, too
+            yield (
+                ("variants", variant),
+                "must have small letters, digits and _ only, and no more than 100",
+            )
         elif text := complaint(value.algorithm, algorithms.names()):
             yield ("variants", variant, "algorithm"), text
         else:
@@ -89,7 +95,7 @@ def _too_many_components(
         if isinstance(K, int) and experiment and variant in experiment.algorithms:
             smallest = min(experiment.dimensions())
             if smallest <= K:
-                text = f"{K} must be below every D of {name}, which has {smallest}"
+                text = f"{_shown(K)} must be below every D of {name}, which has {smallest}"
                 yield ("variants", variant, "n_components"), text
 
 
@@ -101,6 +107,8 @@ def _wrong_values(
             yield name, f"unknown setting{nearest(name, defaults)}"
         elif isinstance(value, bool) and not isinstance(defaults[name], bool):
             yield name, f"must be a number, got {value}"  # to Python, true is one
+        elif isinstance(value, int | float) and not abs(value) < 2**63:
+            yield name, f"must be a number of reasonable size, got {_shown(value)}"
         elif (value, type(value)) != (defaults[name], type(defaults[name])):
             for text in _wrong_value(algorithm, name, value):
                 yield name, text
@@ -115,6 +123,8 @@ def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
         algorithms.build(algorithm, {name: value})._validate_params()
     except InvalidParameterError as error:
         yield str(error)
+    except ValueError as error:  # of what cannot even be shown
+        yield f"cannot be: {error}"
     except TypeError:  # of the diagonal control, say, which has no n_components
         yield "unknown setting"
 
@@ -123,16 +133,35 @@ def _message(mistake: Any) -> str:
     """What pydantic found, in our words where its own are vague."""
     place, text = mistake["loc"], mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
-        model = EXPERIMENTS.get(str(place[0]), Config)
+        model = EXPERIMENTS.get(str(place[0]), Config) if "limits" not in place[:-1] else Limit
         return f"unknown key{nearest(str(place[-1]), model.model_fields)}"
     if mistake["type"] in ("missing", "value_error"):
         return str(text)
-    return f"{text}, got {mistake['input']!r}"
+    return f"{text}, got {_shown(mistake['input'])}"
 
 
 def _key(place: Place) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{_word(part)}" for part in place)
     return "".join(parts).removeprefix(".")
+
+
+def _word(key: str) -> str:
+    """A key as it is, if one can tell from that where it begins and ends."""
+    return key if re.fullmatch(r"\w{1,100}", key) else _shown(key)
+
+
+def _shown(value: Any) -> str:
+    """What somebody has written, in a part of a line."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out thousands of digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def _printable(line: str) -> str:
+    """One line, whatever the names in it are made of."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
 def _source(place: Place, values: Any, files: Sequence[str]) -> str:

@@ -53,6 +53,17 @@ MISTAKES = {
     "flat spectrum": ("synthetic.spectrum", [[5, 5]], "[5, 5] must have its low below its high"),
     "empty grid": ("synthetic.D", [], "is empty, so there is nothing to run"),
     "no seeds": ("synthetic.seeds", 0, "is empty, so there is nothing to run"),
+    "too many seeds": ("synthetic.seeds", 10**9, "are more than 10000"),
+    "endless fits": ("synthetic.D", [10**30], "less than or equal to 1000000000000, got 1000"),
+    "yes for a number": ("linear.learning_rate", True, "must be a number, got True"),
+    "no path": ("data_dir", "a\0b", "must have printable characters only, got 'a\\x00b'"),
+    "two lines": ("synthetic.algorithms", ["a\nb"], "unknown algorithm 'a\\nb' (allowed: "),
+    "not a finite setting": ("settings.online_sga.learning_rate", float("inf"), "got inf"),
+    "unknown limit": (
+        "gp.limits.map.width",
+        [50],
+        "unknown key; did you mean 'widths'? (allowed: datasets, seeds, widths)",
+    ),
     "duplicate seeds": ("synthetic.seeds", [1, 2, 1], "has 1 more than once"),
     "T not increasing": ("synthetic.T", [100, 50], "must be increasing, and 50 follows 100"),
     "unknown setting": (
@@ -118,6 +129,15 @@ def test_a_mistake_is_one_line_with_file_and_key(default, tmp_path, key, value, 
     (line,) = str(error.value).splitlines()
     assert line.startswith(f"{file}: {key}")
     assert message in line
+
+
+@pytest.mark.parametrize("key", ["root_seed", "settings.online_em.warm_up", "synthetic.T"])
+@pytest.mark.parametrize("value", [16**4000, [16**4000]], ids=["number", "list"])
+def test_a_number_that_python_does_not_write_out_is_one_line(default, key, value):
+    with pytest.raises(ConfigError) as error:
+        validate(changed(default, key, value))
+    (line,) = str(error.value).splitlines()
+    assert line.startswith(f"--config: {key}")
 
 
 def test_all_mistakes_are_told_at_once(default):
@@ -210,6 +230,39 @@ def test_digests_change_for_whom_a_setting_concerns(default):
     differs = {key for key in before if before[key] != after[key]}
     assert differs == {key for key in before if "online_sga" in key[1]}
     assert {key[0] for key in differs} == {"synthetic", "linear", "plane", "gp"}
+
+
+FEWER = {
+    "synthetic.algorithms": ["online_em"],
+    "synthetic.D": [1000],
+    "synthetic.spectrum": [[1, 100]],
+    "synthetic.seeds": [2],
+    "linear.datasets": ["yacht"],
+    "linear.walks": ["reshuffled"],
+    "linear.seeds": 1,
+    "plane.rates": [0.01],
+    "gp.widths": [200],
+    "gp.datasets": ["yacht"],
+    "network.seeds": 1,
+    "network": None,
+}
+
+
+@pytest.mark.parametrize(("key", "fewer"), FEWER.items(), ids=FEWER)
+def test_more_or_less_of_anything_leaves_all_other_cells_as_they_are(default, key, fewer):
+    more, less = digests(default), digests(changed(default, key, fewer))
+    assert less.items() < more.items()
+    assert {name for name, _, _ in more.keys() - less.keys()} == {key.split(".")[0]}
+
+
+@pytest.mark.parametrize("key", ["synthetic.algorithms", "synthetic.D", "linear.algorithms"])
+def test_more_or_less_of_what_has_jobs_of_its_own_leaves_all_other_jobs_as_they_are(default, key):
+    *_, kept = default[key.split(".")[0]][key.split(".")[1]]
+    more, less = [
+        {bundle.name: (bundle.to_json(), bundle.code) for bundle in bundles(validate(values))}
+        for values in (default, changed(default, key, [kept]))
+    ]
+    assert less.items() < more.items()
 
 
 BEYOND = FOLDER / "beyond.yaml"

@@ -281,6 +281,32 @@ def test_a_damaged_kept_copy_is_replaced(damage, wheels, no_uci, no_pypi, tmp_pa
     assert (tmp_path / "energy.npy").read_bytes() == good
 
 
+class Bomb:
+    """What runs when it is unpickled."""
+
+    def __reduce__(self):
+        return pytest.fail, ("was unpickled",)
+
+
+def test_a_kept_copy_is_never_unpickled(no_uci, no_pypi, tmp_path):
+    np.save(tmp_path / "energy.npy", np.array([Bomb()], dtype=object), allow_pickle=True)
+    with pytest.raises(DataUnavailable) as caught:
+        data.load("energy", cache=tmp_path)
+    (line,) = [line for line in str(caught.value).splitlines() if "kept copy" in line]
+    assert line.endswith(
+        "energy.npy: is damaged (Object arrays cannot be loaded when allow_pickle=False)"
+    )
+
+
+def test_what_is_more_than_text_is_verified_before_it_is_opened():
+    for name in data.names():
+        for file in data.table(name).files:
+            if file.url and not file.name.endswith((".data", ".dat", ".csv")):
+                assert file.sha256
+            if file.wheel:
+                assert file.wheel.sha256
+
+
 def test_a_cache_that_cannot_be_written_only_warns(wheels, published, sealed, caplog, tmp_path):
     file = tmp_path / "yacht_hydrodynamics.data"
     file.write_bytes(published["yacht"])

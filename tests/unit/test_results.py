@@ -9,11 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from onlinefa import cell, experiments, results
+from onlinefa.__main__ import main
 from onlinefa.cell import Bundle, Group
+from onlinefa.config import Config
 from onlinefa.experiments.tracking import Measurement
 from onlinefa.failing import LONGEST, message, message_of
 from onlinefa.files import atomic
 from onlinefa.fitting import OutOfMemory, fit_bundle
+from onlinefa.grid import bundles
 from onlinefa.results import ResultError, Store
 
 AXES = {"algorithm": "diagonal", "D": 4, "K": 2, "spectrum": "1-10"}
@@ -211,16 +214,95 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_of_other_cells_are_refused(fitted, tmp_path, monkeypatch):
-    path = fit(BUNDLE, tmp_path)
-    columns = ["seed", "value"]
-    assert results.read_bundle(BUNDLE, tmp_path / "cells", columns).num_rows == 3
-    with monkeypatch.context() as patch, pytest.raises(ResultError, match="rows of other cells"):
-        patch.setattr(cell, "_code", lambda *_: "other code")
-        results.read_bundle(BUNDLE, tmp_path / "cells", columns)
-    path.write_text("no Parquet")
-    with pytest.raises(ResultError, match=str(path)):
-        results.read_bundle(BUNDLE, tmp_path / "cells", columns)
-    pq.write_table(pa.table({"seed": [1]}), path)
-    with pytest.raises(ResultError, match="schema version none"):
-        results.read_bundle(BUNDLE, tmp_path / "cells", columns)
+def test_an_entry_of_the_store_that_is_of_another_cell_is_fitted_again(fitted, tmp_path):
+    fit(BUNDLE, tmp_path)
+    one, other = [Store(tmp_path / "store").path(cell.digest()) for cell in BUNDLE.cells()[:2]]
+    other.write_bytes(one.read_bytes())
+    rows = pq.read_table(fit(BUNDLE, tmp_path))
+    assert fitted.seeds == [0, 1, 2, 1]
+    assert sorted(rows["seed"].to_pylist()) == [0, 1, 2]
+
+
+GRID = {
+    "algorithms": ["diagonal"], "D": [4], "K": [2], "spectrum": [[1, 10]], "T": [5], "seeds": 3,
+    "compared_with": "diagonal",
+}  # fmt: skip
+CONFIG = Config(root_seed=0, seeds_per_job=3, synthetic=GRID)
+
+
+def of_another_cell(path):
+    """The rows of another job, as one has them who copies files by hand."""
+    (bundle,) = bundles(Config(root_seed=1, seeds_per_job=3, synthetic=GRID))
+    fit_bundle(bundle, Store(path.parent / "other"), path.parent, path)
+
+
+def one_bit_flipped(path):
+    content, column = bytearray(path.read_bytes()), results.SCHEMA.get_field_index("value")
+    values = pq.read_metadata(path).row_group(0).column(column)
+    content[values.dictionary_page_offset + values.total_compressed_size - 1] ^= 1
+    path.write_bytes(content)
+
+
+def of_another_version(path):
+    table = pq.ParquetFile(path).read()
+    pq.write_table(table.replace_schema_metadata({"onlinefa_schema": "4"}), path)
+
+
+def without_a_column(path):
+    table = pq.ParquetFile(path).read().drop_columns("value")
+    pq.write_table(table.replace_schema_metadata(results.SCHEMA.metadata), path)
+
+
+def test_whatever_bit_of_a_file_is_flipped_no_value_changes(fitted, tmp_path):
+    (bundle,) = bundles(CONFIG)
+    path = fit(bundle, tmp_path)
+    good, rows, refused = path.read_bytes(), pq.ParquetFile(path).read(), 0
+    for place in range(0, len(good), 7):
+        bad = bytearray(good)
+        bad[place] ^= 1 << place % 8
+        path.write_bytes(bad)
+        try:  # what is flipped may be a statistic that nobody asks for
+            assert results.read_bundle(bundle, tmp_path / "cells", rows.column_names) == rows
+        except ResultError:
+            refused += 1
+    assert refused > len(good) / 7 / 2
+
+
+DAMAGES = {
+    "half of it": (lambda path: path.write_bytes(path.read_bytes()[:2000]), "not a readable"),
+    "without its end": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "not a readable"),
+    "empty": (lambda path: path.write_bytes(b""), "not a readable Parquet file ("),
+    "text": (lambda path: path.write_text("no\nParquet\n" * 99), "not a readable Parquet file ("),
+    "another Parquet": (
+        lambda path: pq.write_table(pa.table({"seed": [1]}), path),
+        "schema version none, expected 5",
+    ),
+    "another version": (of_another_version, "schema version 4, expected 5"),
+    "a column less": (without_a_column, "has other columns than it should"),
+    "one bit": (one_bit_flipped, "CRC checksum verification failed"),
+    "rows of another cell": (of_another_cell, "holds rows of other cells than it should"),
+}
+
+
+@pytest.mark.parametrize("command", ["summarise", "compare"])
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_named_and_not_aggregated(
+    fitted, tmp_path, capsys, command, damage, reason
+):
+    (bundle,) = bundles(CONFIG)
+    path, output = fit(bundle, tmp_path), tmp_path / "aggregated.parquet"
+    arguments = [command, "synthetic", "--config", CONFIG.model_dump_json()]
+    arguments += ["--cells", str(tmp_path / "cells"), "--output", str(output)]
+    assert main(arguments) == 0
+    output.unlink()
+    damage(path)
+    assert main(arguments) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{path}: ")
+    assert reason in line
+    assert line.endswith("; delete it and run again")
+    assert not output.exists()
+    # Which is true: the cells are in the store.
+    path.unlink()
+    fit(bundle, tmp_path)
+    assert main(arguments) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from pathlib import Path
 
@@ -142,6 +143,41 @@ def test_a_deleted_cell_plans_only_itself(finished):
     jobs, cells = planned(snakemake(finished, "-n", *with_config(finished)))
     assert jobs == {"fit": 1, **AFTER_FITS}
     assert cells == {name}
+
+
+GROWN = {
+    "an algorithm": ({"algorithms": ["online_em", "swag", "online_sga", "diagonal"]}, "~swag/", 2),
+    "a dimension": ({"D": [12, 14]}, "/D~14/", JOBS),
+}
+
+
+@pytest.mark.parametrize(("changes", "part", "fits"), GROWN.values(), ids=GROWN)
+def test_what_is_added_plans_only_its_own_cells(finished, changes, part, fits):
+    jobs, cells = planned(snakemake(finished, "-n", *with_config(finished, **changes)))
+    assert jobs == {"fit": fits, **AFTER_FITS}
+    assert len(cells) == fits
+    assert all(part in cell for cell in cells)
+
+
+def test_what_is_taken_away_fits_nothing(finished):
+    fewer = with_config(finished, algorithms=["online_sga", "diagonal"], seeds=[1])
+    assert planned(snakemake(finished, "-n", *fewer)) == (AFTER_FITS, set())
+
+
+def test_neither_dates_nor_formatting_nor_docstrings_plan_anything(finished, tmp_path):
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))  # with dates of its own
+    for file in ("estimators/online_em.py", "kernels/latent.py", "figures/figure_5_1.py"):
+        path = source / "onlinefa" / file
+        tree = ast.parse(path.read_text())
+        tree.body[0] = ast.Expr(ast.Constant("Another docstring."))
+        path.write_text(ast.unparse(tree))  # without comments, and in lines of another length
+        assert path.read_text() != (ROOT / "src" / "onlinefa" / file).read_text()
+    for path in source.rglob("*.py"):
+        path.touch()
+    arguments = with_config(finished)
+    for path in finished.rglob("results/cells/**/*.parquet"):
+        path.touch()
+    assert planned(snakemake(finished, "-n", *arguments, source=source)) == ({}, set())
 
 
 def fitted(directory):

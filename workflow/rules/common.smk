@@ -26,10 +26,12 @@ except ConfigError as error:
 
 # Jobs import the source that planned them, in a conda environment too, where it is not installed.
 SOURCE = str(Path(onlinefa.__file__).parents[1])
-shell.prefix(
+PREFIX = (
     f"set -euo pipefail; export PYTHONPATH={shlex.quote(SOURCE)}"
     f" ONLINEFA_DATA_DIR={shlex.quote(CONFIG.data_dir or '')}; "
 )
+# Snakemake would take braces in a path for names of its own.
+shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))
 
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})

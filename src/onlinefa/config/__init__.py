@@ -100,6 +100,14 @@ class Config(Strict):
         default=None,
         description="a folder with tables of your own, relative to where you run snakemake",
     )
+
+    @field_validator("data_dir")
+    @classmethod
+    def _can_be_a_path(cls, data_dir: str | None) -> str | None:
+        if data_dir is not None and not data_dir.isprintable():
+            raise ValueError(f"must have printable characters only, got {data_dir!r}")
+        return data_dir
+
     synthetic: Synthetic | None = Field(
         default=None, description="chapter 5: synthetic factor models"
     )

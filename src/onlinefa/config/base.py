@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from onlinefa import estimators
 from onlinefa.names import complaint, nearest
 
-Count = Annotated[int, Field(strict=True, ge=1)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Seed = Annotated[int, Field(strict=True, ge=0)]
+MOST_SEEDS = 10_000  # a command line has to hold them
+
+# Beyond, no fit would end, and the number of a network's weights would not fit into its column.
+_MOST = 10**12
+
+
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"must be a number, got {value}")  # to Python, true is one
+    return value
+
+
+NumberOnly = BeforeValidator(_no_truth_value)
+Count = Annotated[int, Field(strict=True, ge=1, le=_MOST)]
+Several = Annotated[Count, Field(ge=2)]
+Positive = Annotated[float, NumberOnly, Field(gt=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
 
 
 class Strict(BaseModel):
@@ -43,6 +65,9 @@ class Experiment(Strict, ABC):
     @classmethod
     def _number_of_seeds(cls, seeds: Any) -> Any:
         is_number = isinstance(seeds, int) and not isinstance(seeds, bool)
+        number = seeds if is_number else len(seeds) if isinstance(seeds, list) else 0
+        if number > MOST_SEEDS:  # which must not be made into a list first
+            raise ValueError(f"are more than {MOST_SEEDS}")
         return list(range(seeds)) if is_number else seeds
 
     @field_validator("*")
@@ -52,8 +77,8 @@ class Experiment(Strict, ABC):
             return values
         if not values:
             raise ValueError("is empty, so there is nothing to run")
-        items = list(values)
-        repeated = sorted({str(value) for value in items if items.count(value) > 1})
+        times = Counter(list(values))
+        repeated = sorted(str(value) for value in times if times[value] > 1)
         if repeated:
             raise ValueError(f"has {repeated[0]} more than once")
         return values

@@ -10,7 +10,15 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, ValidationInfo, field_validator
 
 from onlinefa import algorithms, data
-from onlinefa.config.base import Count, Experiment, Strict, check_below, check_known
+from onlinefa.config.base import (
+    Count,
+    Experiment,
+    NumberOnly,
+    Several,
+    Strict,
+    check_below,
+    check_known,
+)
 from onlinefa.models import toy
 from onlinefa.names import needs_package
 
@@ -40,12 +48,10 @@ class GP(Experiment):
         description="`toy`, a curve with a gap, or tables, names of src/onlinefa/data"
     )
     widths: list[Count] = Field(description="hidden units; features, for `random_features`, ...")
-    K: Annotated[int, Field(strict=True, ge=2)] = Field(
-        description="latent dimension of what is fitted to the walk"
-    )
+    K: Several = Field(description="latent dimension of what is fitted to the walk")
     samples: Count = Field(description="networks that are drawn from each posterior")
     iterations: Count = Field(description="of L-BFGS, to the most likely network")
-    learning_rate: Annotated[float, Field(gt=0, lt=1)] = Field(
+    learning_rate: Annotated[float, NumberOnly, Field(gt=0, lt=1)] = Field(
         description="of SGD, as a share of the rate from which on descent with all rows diverges"
     )
     warm_up: Count = Field(description="epochs of SGD before the first weights are observed")

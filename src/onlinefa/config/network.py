@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from onlinefa import algorithms, data, posteriors
-from onlinefa.config.base import Count, Experiment, Positive, check_below, check_known
+from onlinefa.config.base import Count, Experiment, Positive, Several, check_below, check_known
 from onlinefa.names import needs_package
-
-Several = Annotated[int, Field(strict=True, ge=2)]
 
 DIGITS = (65, 10)  # pixels and a constant one; classes
 

@@ -1,0 +1,63 @@
+"""Names that a shell or a path would take for something else."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from running import snakemake
+
+from onlinefa.config import EXPERIMENTS
+
+COMMANDS = "x; touch pwned; $(touch pwned) `touch pwned` {config} 'a\" ü"
+ONE_TABLE = {
+    **dict.fromkeys(EXPERIMENTS),
+    "linear": {"datasets": ["yacht"], "algorithms": ["swag"], "seeds": 1},
+}
+
+
+def config_in(directory, **changes):
+    file = directory / "odd.yaml"
+    file.write_text(yaml.safe_dump(ONE_TABLE | changes))
+    return ("--configfile", str(file))
+
+
+def variant(name):
+    linear = ONE_TABLE["linear"] | {"algorithms": [name]}
+    return {"variants": {name: {"algorithm": "swag"}}, "linear": linear}
+
+
+def pwned(directory):
+    return list(directory.rglob("pwned*"))
+
+
+@pytest.mark.parametrize("name", [COMMANDS, "../../x"])
+def test_a_variant_is_a_plain_word(tmp_path, name):
+    run = snakemake(tmp_path, *config_in(tmp_path, **variant(name)))
+    assert run.returncode == 1
+    (line,) = [line for line in run.stderr.splitlines() if "odd.yaml" in line]
+    assert "must have small letters, digits and _ only" in line
+    assert sorted(path.name for path in tmp_path.iterdir()) in (
+        ["odd.yaml"],
+        [".snakemake", "odd.yaml"],
+    )
+
+
+def test_a_target_is_none_of_the_grid(tmp_path):
+    target = "results/cells/linear/algorithm~swag/$(touch pwned); touch pwned.parquet"
+    run = snakemake(tmp_path, *config_in(tmp_path), "--", target)
+    assert run.returncode == 1
+    assert "is not in the configured grid" in run.stdout + run.stderr
+    assert not pwned(tmp_path)
+
+
+def test_a_folder_of_tables_is_read_whatever_its_name_and_never_written_to(tmp_path):
+    own = tmp_path / COMMANDS
+    own.mkdir()
+    (own / "yacht_hydrodynamics.data").write_text("nothing")
+    where = ("--config", f"data_dir={own}")
+    table = ("--", "results/data/yacht.npy")
+    run = snakemake(tmp_path, "--show-failed-logs", *config_in(tmp_path), *where, *table)
+    assert run.returncode == 1
+    assert f"yacht: folder {own}: yacht_hydrodynamics.data " in run.stdout + run.stderr
+    assert not pwned(tmp_path)
+    assert [path.name for path in own.iterdir()] == ["yacht_hydrodynamics.data"]
