@@ -65,7 +65,11 @@ SCHEMA = pa.schema(
 
 
 class ResultError(ValueError):
-    """A file is not what it should be; the message is one line, and says what to do about it."""
+    """What is there cannot be aggregated; the message is one line."""
+
+
+class BadFile(ResultError):
+    """A file is not what it should be; the message says what to do about it."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}; delete it and run again")
@@ -115,7 +119,7 @@ def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
     table = _read_one(path, [*columns, "digest"])
     expected = {cell.digest() for cell in bundle.cells()}
     if set(table["digest"].unique().to_pylist()) != expected:
-        raise ResultError(path, "holds rows of other cells than it should")
+        raise BadFile(path, "holds rows of other cells than it should")
     return table.select(columns)
 
 
@@ -130,13 +134,13 @@ def _read_one(path: Path, columns: list[str] | None) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             version = (file.schema_arrow.metadata or {}).get(b"onlinefa_schema", b"none").decode()
             if version != SCHEMA_VERSION:
-                raise ResultError(path, f"schema version {version}, expected {SCHEMA_VERSION}")
+                raise BadFile(path, f"schema version {version}, expected {SCHEMA_VERSION}")
             if file.schema_arrow != SCHEMA:
-                raise ResultError(path, "has other columns than it should")
+                raise BadFile(path, "has other columns than it should")
             return file.read(columns=columns)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise ResultError(path, f"not a readable Parquet file ({reason})") from error
+        raise BadFile(path, f"not a readable Parquet file ({reason})") from error
 
 
 class Store:

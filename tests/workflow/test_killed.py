@@ -46,7 +46,8 @@ def bundle():
 def fit(bundle: Bundle, directory: Path, **options) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "onlinefa", "fit", "--bundle", bundle.to_json(), "--code",
-         bundle.code, "--store", "store", "--tables", "tables", "--output", "cells.parquet", "--attempt", "1", "--attempts", "3"],
+         bundle.code, "--store", "store", "--tables", "tables", "--output", "cells.parquet",
+         "--attempt", "1", "--attempts", "3"],
         cwd=directory, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, text=True,
         stderr=subprocess.PIPE, start_new_session=True, **options,
     )  # fmt: skip
