@@ -29,7 +29,7 @@ from onlinefa.randomness import Role
 # Of the learning rate from which on descent with all rows is unstable: at half of that the walk is
 # narrow still, soon above it it diverges.
 _SHARES = (0.15, 1.0)
-_PRECISIONS = (0.1, 3.0)  # of the prior
+PRECISIONS = (0.1, 3.0)  # of the prior, for targets that are standardised
 _NOISES = (0.3, 1.5)  # of the error that a network makes on the validation part
 _FIRST_NOISE = 0.1  # of the network that is asked for that error
 _LEAST_NOISE = 1e-4
@@ -161,8 +161,9 @@ def draw_candidates(
     random: Callable[[Role], np.random.Generator],
     likelihood: Callable[[float], Likelihood],
     device: str,
+    precisions: tuple[float, float] = PRECISIONS,
 ) -> list[Candidate]:
-    """One in each of equal slices of every range.
+    """One in each of equal slices of every range, of which that of the prior's precision is given.
 
     How much noise there is nobody knows beforehand, so that a network is asked first: a candidate's
     noise is drawn around the squared error that its prior makes on the validation part.
@@ -170,13 +171,13 @@ def draw_candidates(
     from scipy.stats.qmc import LatinHypercube
 
     places = LatinHypercube(3, rng=random("search")).random(training.candidates).T
-    shares, precisions, factors = (
+    shares, drawn_precisions, factors = (
         np.exp(np.log(low) + place * np.log(high / low))
-        for place, (low, high) in zip(places, (_SHARES, _PRECISIONS, _NOISES), strict=True)
+        for place, (low, high) in zip(places, (_SHARES, precisions, _NOISES), strict=True)
     )
     drawn = [
         Candidate(float(share), float(precision), _FIRST_NOISE)
-        for share, precision in zip(shares, precisions, strict=True)
+        for share, precision in zip(shares, drawn_precisions, strict=True)
     ]
     first = Trainings(learned, drawn, _one_run(training), random, likelihood, device)
     if not isinstance(first.networks.first.likelihood, Gaussian):

@@ -13,6 +13,7 @@ from onlinefa.cell import Cell
 from onlinefa.estimators.base import FitDiverged
 from onlinefa.experiments.asking import posterior_of
 from onlinefa.experiments.network_task import (
+    PRECISIONS,
     Candidate,
     NetworkTask,
     Table,
@@ -57,12 +58,15 @@ class Study:
     device: str
     has_noise: bool = True
     """Classes have none."""
+    precisions: tuple[float, float] = PRECISIONS
+    """From where to where the prior's are tried."""
 
     @cached_property
     def candidates(self) -> list[Candidate]:
         return draw_candidates(
-            self.learned, self.held_back, self.training, self.random, self.likelihood, self.device
-        )
+            self.learned, self.held_back, self.training, self.random, self.likelihood, self.device,
+            self.precisions,
+        )  # fmt: skip
 
     @cached_property
     def search(self) -> Trainings:
