@@ -29,7 +29,7 @@ from onlinefa.randomness import generator
 
 BINS = 10  # of the reliability diagram
 
-# Of the prior. To be sure of a class outputs must be far apart: with 0.1, where those of tables begin,
+# Of the prior. To be sure of a class, outputs must be far apart: with 0.1, where tables begin,
 # predictions are too timid, and below 0.01 they become worse again.
 _PRECISIONS = (0.01, 0.3)
 
