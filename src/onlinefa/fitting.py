@@ -121,6 +121,10 @@ def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[st
     # Loaded first: threads of a library that is imported later would not be limited.
     run = experiments.load(cells[0].experiment)
     import_module(algorithms.module_of(cells[0].estimator))
+    if not experiments.fits_together(cells[0].experiment):
+        import torch
+
+        torch.set_num_threads(1)  # its MKL, too, which threadpoolctl does not see
     start = perf_counter()
     provenance = Provenance(devices.describe(device))
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.

@@ -136,7 +136,7 @@ def test_a_full_disk(bundle, tmp_path, undisturbed):
         subprocess.run(["umount", tmp_path], check=True)
 
 
-@pytest.mark.parametrize("victim", ["Snakemake", "a fit", "both"])
+@pytest.mark.parametrize("victim", ["Snakemake", "both"])
 def test_snakemake_and_its_jobs(victim, bundle, tmp_path, undisturbed):
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(CONFIG))
@@ -151,9 +151,8 @@ def test_snakemake_and_its_jobs(victim, bundle, tmp_path, undisturbed):
     )  # fmt: skip
     while not list(tmp_path.glob("results/store/*/*.parquet")):
         time.sleep(0.05)
-    if victim != "a fit":
-        process.kill()
-    if victim != "Snakemake":
+    process.kill()
+    if victim == "both":
         subprocess.run(["pkill", "-KILL", "-s", str(process.pid), "-f", "onlinefa fit"])
     process.wait()
     assert snakemake(tmp_path, "--unlock", *arguments).returncode == 0
