@@ -38,6 +38,8 @@ def test_our_numbers_beside_the_published_ones():
         ("synthetic", "relative_frobenius"),
         ("linear", "wasserstein2"),
         ("gp", "function_wasserstein2"),
+        ("network", "test_nll"),
+        ("digits", "class_nll"),
     ],
 )
 def test_tables_are_those_of_the_summary(experiment, metric):
@@ -111,6 +113,32 @@ def test_the_distances_of_networks_from_the_process():
             expected = found.loc[(label, dataset)]
             assert mean == pytest.approx(expected["mean"], abs=6e-3)
             assert error == pytest.approx(expected["standard_error"], abs=6e-3)
+
+
+def test_the_likelihoods_of_networks():
+    """The first table of the page on MultiSWAG, and that of digits, where their values are."""
+    tables, digits = (
+        read_summary(RESULTS / "summary" / f"{name}.parquet") for name in ("network", "digits")
+    )
+    text = (RESULTS / "multiswag.md").read_text()
+    lines = re.findall(r"^\| ([^|]+) \| ((?:[\d.]+ ± [\d.]+ \|[ ]?){8})$", text, re.M)
+    lines = [(label, cells.strip("| ").split(" | ")) for label, cells in lines]
+    assert len(lines) == 16
+    found = tables[tables["metric"] == "test_nll"]
+    found = found.set_index([found["algorithm"].map(lambda name: look(name).label), "dataset"])
+    for label, cells in lines:
+        expected = found.loc[label].sort_index()
+        means, errors = zip(*(map(float, cell.split(" ± ")) for cell in cells), strict=True)
+        assert means == pytest.approx(expected["mean"].tolist(), abs=6e-3)
+        assert errors == pytest.approx(expected["standard_error"].tolist(), abs=6e-3)
+    found = digits.set_index([digits["algorithm"].map(lambda name: look(name).label), "metric"])
+    text = text[text.index("## Digits") :]
+    lines = re.findall(r"^\| ([^|]+) \| ([\d.]+) ± \S+ \| (\S+) \| (\S+) \| (\S+) ± ", text, re.M)
+    assert len(lines) == 9
+    for label, *cells in lines:
+        metrics = ["class_nll", "accuracy", "calibration_error", "rotated_auroc"]
+        expected = [found.loc[(label, metric), "mean"] for metric in metrics]
+        assert list(map(float, cells)) == pytest.approx(expected, abs=6e-3)
 
 
 def test_chains_of_networks_agree_with_the_process():
