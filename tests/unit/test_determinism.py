@@ -62,10 +62,11 @@ threads, load = set(), experiments.load
 def watched(experiment):
     measure = load(experiment)  # which imports it
     def run(cell, tables):
-        for measurement in measure(cell, tables):
-            threads.update(library["num_threads"] for library in threadpool_info())
-            if "torch" in sys.modules:
-                threads.add(sys.modules["torch"].get_num_threads())
+        for number, measurement in enumerate(measure(cell, tables)):
+            if number == 0:  # to look takes longer than most fits
+                threads.update(library["num_threads"] for library in threadpool_info())
+                if "torch" in sys.modules:
+                    threads.add(sys.modules["torch"].get_num_threads())
             yield measurement
     return run
 

@@ -98,7 +98,7 @@ def folders_are_listed_once():
         yield
 
 
-fuzzed = settings(derandomize=True, deadline=None, max_examples=300)
+fuzzed = settings(derandomize=True, deadline=None, max_examples=150)
 
 
 @fuzzed
