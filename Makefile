@@ -1,4 +1,5 @@
 # make run: set up and run the default benchmark.   make test: set up and run all tests.
+# make test-long: what takes longest to find out: twenty kills, the same bits from any number of threads.
 # make lint: check style and types.                 make clean: remove results, not the environment.
 # make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
 # make doctor: is this cluster ready for `snakemake --profile slurm`?
@@ -10,7 +11,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Rules of the workflow call `python`: it must be the one of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run test test-slurm lint doctor bench clean
+.PHONY: run test test-long test-slurm lint doctor bench clean
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
@@ -18,7 +19,10 @@ run: $(VENV)/installed
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
 test: $(VENV)/installed-dev
-	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
+
+test-long: $(VENV)/installed-dev
+	pytest -m long
 
 test-slurm: $(VENV)/installed-dev
 	tests/slurm/install

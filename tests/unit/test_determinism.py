@@ -14,6 +14,8 @@ import pytest
 
 from onlinefa import data
 
+pytestmark = pytest.mark.long
+
 _FACTORS = {"D": [12], "K": [2], "spectrum": [[1, 10]], "T": [20, 150]}
 _WALK = {"batch": 32, "warm_up": 5, "every": 5, "epochs": 20}
 _TRAINED = {

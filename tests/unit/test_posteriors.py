@@ -206,21 +206,21 @@ def test_what_jax_differentiates_is_the_energy(task):
 def test_nuts_draws_from_the_posterior():
     """Held against the prior's draws, weighted by how well they explain the table."""
     task = task_of(2, rows=6, noise=0.5)
-    settings = {"chains": 2, "warm_up": 400, "draws": 1500, "tree_depth": 8}
+    settings = {"chains": 2, "warm_up": 300, "draws": 700, "tree_depth": 8}
     found = posteriors.build("nuts", settings).functions(task)
     assert found.doubt == ""
     assert found.diagnostics["r_hat"] < 1.05
-    thetas = np.random.default_rng(2).normal(size=(400_000, task.network.dimension))
+    thetas = np.random.default_rng(2).normal(size=(200_000, task.network.dimension))
     errors = task.network.y - task.network.functions(thetas, task.network.X)
     weights = np.exp(-np.sum(errors**2, axis=1) / (2 * 0.5))
     weights /= weights.sum()
-    assert 1 / np.sum(weights**2) > 5000
+    assert 1 / np.sum(weights**2) > 2500
     values = task.network.functions(thetas, task.inputs)
     mean = weights @ values
     sd = np.sqrt(weights @ (values - mean) ** 2)
     error = 4 * sd / np.sqrt(found.diagnostics["effective_sample_size"])
     assert np.all(np.abs(found.mean - mean) < error)
-    np.testing.assert_allclose(found.sd, sd, rtol=0.1)
+    np.testing.assert_allclose(found.sd, sd, rtol=0.15)
 
 
 def test_chains_that_do_not_agree_are_no_reference(task):

@@ -79,6 +79,7 @@ def whole_cells(directory: Path) -> int:
     return len(files)
 
 
+@pytest.mark.long
 def test_a_fit_that_is_killed_again_and_again(bundle, tmp_path, undisturbed):
     moments = random.Random(0)
     finished = []
@@ -92,6 +93,15 @@ def test_a_fit_that_is_killed_again_and_again(bundle, tmp_path, undisturbed):
     check_to_the_end(bundle, tmp_path, undisturbed)
     # What a kill leaves half-written has a name that nobody reads.
     assert whole_cells(tmp_path) == len(bundle.cells())
+
+
+def test_a_fit_that_is_killed_goes_on(bundle, tmp_path, undisturbed):
+    process = fit(bundle, tmp_path)
+    time.sleep(1.2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    whole_cells(tmp_path)
+    check_to_the_end(bundle, tmp_path, undisturbed)
 
 
 def test_a_fit_that_is_told_to_stop_goes_on(bundle, tmp_path, undisturbed):
@@ -135,6 +145,7 @@ def test_a_full_disk(bundle, tmp_path, undisturbed):
         subprocess.run(["umount", tmp_path], check=True)
 
 
+@pytest.mark.long
 def test_snakemake_and_its_jobs(bundle, tmp_path, undisturbed):
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(CONFIG))
