@@ -343,7 +343,7 @@ def test_a_cell_that_is_killed_is_tried_three_times_and_then_a_row(tmp_path):
     kill = "if number > 1: os.kill(os.getpid(), 9)"
     source, arguments, name = misbehaving(tmp_path, kill)
     file = f"results/cells/{name}.parquet"
-    run = snakemake(tmp_path, *arguments, "--", file, source=source)
+    run = snakemake(tmp_path, *arguments, "--retries", "2", "--", file, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     rows = pq.ParquetFile(tmp_path / file).read().to_pylist()
     assert {(row["seed"], row["status"]) for row in rows} >= {(0, "ok"), (1, "failed")}

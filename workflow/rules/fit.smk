@@ -1,6 +1,8 @@
 # Fit cells. A job fits the cells of one bundle that are not in the store yet. A cell that fails is a row
 # of its result; a job fails for want of memory or time, or with its machine, and is tried again.
 
+# Profiles have one fewer `retries`. Not the rule: a cluster's job, in which Snakemake runs again, would then
+# retry in its own bounds, where there is no more memory than before.
 ATTEMPTS = 3
 
 
@@ -15,7 +17,6 @@ rule fit:
         "results/benchmarks/fit/{bundle}.tsv"
     wildcard_constraints:
         bundle=r"(?!.*/device~).+",
-    retries: ATTEMPTS - 1
     conda:
         "../../envs/onlinefa.yaml"
     threads: 1
