@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from onlinefa import estimators
 from onlinefa.estimators.base import FactorEstimator, orthonormal_factors
@@ -48,6 +50,23 @@ class FromWalks(Posterior):
             seconds += perf_counter() - start
             drawn.append(gaussian.sample(number, sampling))
         return SampledFunctions(task.network.functions(np.concatenate(drawn), task.inputs)), seconds
+
+
+class Mixture(FromWalks):
+    """Of one kind of estimator, over several runs.
+
+    A file that subclasses it says which kind, and has the setting `runs` in a constructor of its
+    own, where it is read from without importing anything.
+    """
+
+    kind: ClassVar[type[FactorEstimator]]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "runs": [Interval(Integral, 1, None, closed="left")]
+    }
+
+    def estimator(self, **offered: Any) -> FactorEstimator:
+        return estimators.construct(self.kind, {}, **offered)
 
 
 class OneWalk(FromWalks):

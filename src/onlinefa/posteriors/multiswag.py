@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
-
-from onlinefa import estimators
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.estimators.swag import SWAG
-from onlinefa.posteriors._walked import FromWalks
+from onlinefa.posteriors._walked import Mixture
 
 
-class MultiSWAG(FromWalks):
+class MultiSWAG(Mixture):
     """A mixture of Gaussians, one for each run's walk."""
 
     stochastic: ClassVar[bool] = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "runs": [Interval(Integral, 1, None, closed="left")]
-    }
+    kind: ClassVar[type[FactorEstimator]] = SWAG
 
     def __init__(self, *, runs: int = 5) -> None:
         self.runs = runs
-
-    def estimator(self, **offered: Any) -> FactorEstimator:
-        return estimators.construct(SWAG, {}, **offered)
