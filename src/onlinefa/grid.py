@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 from onlinefa import data, estimators, posteriors
-from onlinefa.algorithms import default_settings
 from onlinefa.cell import Axis, Bundle, Group
 from onlinefa.config import (
     GP,
@@ -96,12 +95,9 @@ def _seeds_per_job(config: Config, experiment: str, groups: list[Group]) -> int:
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:
+    own = {"root_seed": config.root_seed, "settings": config.settings_of(algorithm)}
     variant = config.variants.get(algorithm)
-    if variant is None:
-        settings = default_settings(algorithm) | config.settings.get(algorithm, {})
-        return {"root_seed": config.root_seed, "settings": settings}
-    of = _shared(config, variant.algorithm)
-    return of | {"estimator": variant.algorithm, "settings": of["settings"] | variant.settings}
+    return own | ({"estimator": variant.algorithm} if variant else {})
 
 
 def _of_networks(grid: GP, algorithm: str) -> dict[str, Any]:

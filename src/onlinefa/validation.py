@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from onlinefa import algorithms
-from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, Variant
+from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, Trained, Variant
 from onlinefa.names import complaint, nearest
 
 Place = tuple[str | int, ...]  # of a value in nested mappings and lists
@@ -30,6 +30,7 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     try:
         config = Config.model_validate(values, context=_variants(values))
         mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
+        mistakes += _too_few_runs(config) if not mistakes else []
     except ValidationError as error:
         mistakes += [
             (mistake["loc"] or (str(mistake["input"]),), _message(mistake))  # a key itself
@@ -97,6 +98,20 @@ def _too_many_components(
             if smallest <= K:
                 text = f"{_shown(K)} must be below every D of {name}, which has {smallest}"
                 yield ("variants", variant, "n_components"), text
+
+
+def _too_few_runs(config: Config) -> Iterator[tuple[Place, str]]:
+    """Ensembles and mixtures take so many of the networks that an experiment trains."""
+    for name in EXPERIMENTS:
+        experiment = getattr(config, name)
+        if not isinstance(experiment, Trained):
+            continue
+        for algorithm in experiment.algorithms:
+            settings = config.settings_of(algorithm)
+            wanted = settings.get("runs", settings.get("members", 1))
+            if wanted > experiment.runs:
+                yield (name, "runs"), f"{experiment.runs} is below the {wanted} of {algorithm}"
+                break
 
 
 def _wrong_values(

@@ -320,6 +320,17 @@ def test_a_variant_that_cannot_be_is_one_line(default, name, variant, complaint)
     assert complaint in line
 
 
+def test_a_mixture_takes_no_more_runs_than_there_are(default):
+    two = changed(changed(default, "network.runs", 2), "network.algorithms", ["multiswag"])
+    with pytest.raises(ConfigError, match=r"network\.runs: 2 is below the 5 of multiswag"):
+        validate(two)
+    validate(changed(two, "settings.multiswag", {"runs": 2}))
+    with pytest.raises(ConfigError, match=r"network\.runs: 5 is below the 10 of multiswag"):
+        validate(changed(default, "settings.multiswag", {"runs": 10}))
+    with pytest.raises(ConfigError, match=r"digits\.batch: there are 1151 images to learn from"):
+        validate(changed(default, "digits.batch", 1152))
+
+
 def test_spelling_out_a_default_changes_nothing(default):
     for algorithm in ("online_sga", "online_em"):
         without = copy.deepcopy(default)

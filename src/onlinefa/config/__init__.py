@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from onlinefa import algorithms
 from onlinefa.config.base import Count, Experiment, Positive, Seed, Strict
 from onlinefa.config.gp import GP, Limit
 from onlinefa.config.linear import Linear, Plane, Walking
@@ -81,6 +82,13 @@ class Config(Strict):
         description="`cuda`: networks, and algorithms that can fit the seeds of a job at once, on "
         "a GPU; `auto`: if there is one",
     )
+
+    def settings_of(self, algorithm: str) -> dict[str, Any]:
+        """All settings of an algorithm, or of a variant, the defaults among them."""
+        variant = self.variants.get(algorithm)
+        if variant is None:
+            return algorithms.default_settings(algorithm) | self.settings.get(algorithm, {})
+        return self.settings_of(variant.algorithm) | variant.settings
 
     @field_validator("device")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 from pydantic import (
@@ -17,7 +18,7 @@ from pydantic import (
 )
 
 from onlinefa import estimators
-from onlinefa.names import complaint, nearest
+from onlinefa.names import complaint, nearest, needs_package
 
 MOST_SEEDS = 10_000  # a command line has to hold them
 
@@ -104,6 +105,27 @@ class Experiment(Strict, ABC):
     def known_algorithms(cls) -> list[str]:
         """What it can compare."""
         return estimators.names()
+
+
+class OfNetworks(Experiment):
+    """What experiments with networks are told."""
+
+    algorithms: list[str] = Field(
+        description="posteriors to compare, names of src/onlinefa/posteriors, or algorithms that "
+        "are fitted to SGD's walk, as elsewhere"
+    )
+
+    @field_validator("algorithms")
+    @classmethod
+    def _needs_pytorch(cls, algorithms: list[str]) -> list[str]:
+        if find_spec("torch") is None:
+            raise ValueError(needs_package("PyTorch", "networks"))
+        return algorithms
+
+
+def weights(inputs: int, width: int, outputs: int = 1) -> int:
+    """Of a network: for each unit one per input, its bias and what leads on; the last biases."""
+    return width * (inputs + 1 + outputs) + outputs
 
 
 def check_below(K: list[int], D: dict[str, int]) -> list[int]:

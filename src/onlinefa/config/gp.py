@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
@@ -12,15 +11,15 @@ from pydantic import Field, ValidationInfo, field_validator
 from onlinefa import algorithms, data
 from onlinefa.config.base import (
     Count,
-    Experiment,
     NumberOnly,
+    OfNetworks,
     Several,
     Strict,
     check_below,
     check_known,
+    weights,
 )
 from onlinefa.models import toy
-from onlinefa.names import needs_package
 
 
 class Limit(Strict):
@@ -34,15 +33,11 @@ class Limit(Strict):
         return dataset in (self.datasets or [dataset]) and width in (self.widths or [width])
 
 
-class GP(Experiment):
+class GP(OfNetworks):
     """Chapter 7: sampled networks and the Gaussian process that wide ones become."""
 
     MOST_ROWS: ClassVar[int] = 5000  # a Cholesky decomposition takes as long as their cube
 
-    algorithms: list[str] = Field(
-        description="posteriors to compare, names of src/onlinefa/posteriors, or algorithms that "
-        "are fitted to SGD's walk, as elsewhere"
-    )
     batch: Count = Field(description="rows of the table in a step of SGD")
     datasets: list[str] = Field(
         description="`toy`, a curve with a gap, or tables, names of src/onlinefa/data"
@@ -71,22 +66,15 @@ class GP(Experiment):
 
     @staticmethod
     def weights(dataset: str, width: int) -> int:
-        """Of a network: for each unit one per input, its bias and what leads on; a last bias."""
+        """Of a network for a dataset."""
         inputs = 1 if dataset == "toy" else len(data.table(dataset).inputs)
-        return width * (inputs + 2) + 1
+        return weights(inputs, width)
 
     def limit(self, algorithm: str) -> Limit:
         return (self.limits or {}).get(algorithm, Limit())
 
     def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
         return self.seeds[: self.limit(str(axes["algorithm"])).seeds]
-
-    @field_validator("algorithms")
-    @classmethod
-    def _needs_pytorch(cls, algorithms: list[str]) -> list[str]:
-        if find_spec("torch") is None:
-            raise ValueError(needs_package("PyTorch", "networks"))
-        return algorithms
 
     @field_validator("datasets")
     @classmethod

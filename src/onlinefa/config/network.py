@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from onlinefa import algorithms, data, posteriors
-from onlinefa.config.base import Count, Experiment, Positive, Several, check_below, check_known
-from onlinefa.names import needs_package
+from onlinefa.config.base import (
+    Count,
+    OfNetworks,
+    Positive,
+    Several,
+    check_below,
+    check_known,
+    weights,
+)
 
-DIGITS = (65, 10)  # pixels and a constant one; classes
+# Of scikit-learn's digits; images are those that are neither the test nor held back.
+_PIXELS, _CLASSES, _IMAGES = 64, 10, 1151
 
 
-class Trained(Experiment):
+class Trained(OfNetworks):
     """How networks are trained, and what decides between their hyperparameters."""
 
-    algorithms: list[str] = Field(
-        description="posteriors to compare, names of src/onlinefa/posteriors, or algorithms that "
-        "are fitted to SGD's walk, as elsewhere"
-    )
     width: Count = Field(description="hidden units")
     K: Several = Field(description="latent dimension of what is fitted to the walk")
     samples: Count = Field(description="networks that are drawn from each posterior")
@@ -41,24 +44,6 @@ class Trained(Experiment):
         """Not what others are held against in chapter 7."""
         references = [name for name in posteriors.names() if posteriors.is_reference(name)]
         return [name for name in algorithms.names() if name not in references]
-
-    @field_validator("algorithms")
-    @classmethod
-    def _needs_pytorch(cls, algorithms: list[str]) -> list[str]:
-        if find_spec("torch") is None:
-            raise ValueError(needs_package("PyTorch", "networks"))
-        return algorithms
-
-    @field_validator("runs")
-    @classmethod
-    def _enough_runs(cls, runs: int, info: ValidationInfo) -> int:
-        for name in info.data.get("algorithms", []):
-            if name in posteriors.names():
-                defaults = posteriors.default_settings(name)
-                wanted = defaults.get("runs", defaults.get("members", 1))
-                if wanted > runs:
-                    raise ValueError(f"{runs} is below the {wanted} of {name}")
-        return runs
 
     @field_validator("every")
     @classmethod
@@ -96,8 +81,8 @@ class Network(Trained):
         return [self.weights(name) for name in self.datasets]
 
     def weights(self, dataset: str) -> int:
-        """For each unit one per input, its bias and what leads on; a last bias."""
-        return self.width * (len(data.table(dataset).inputs) + 2) + 1
+        """Of a network for a dataset."""
+        return weights(len(data.table(dataset).inputs), self.width)
 
     @field_validator("datasets")
     @classmethod
@@ -117,7 +102,7 @@ class Network(Trained):
     def _more_weights_than_factors(cls, datasets: list[str], info: ValidationInfo) -> list[str]:
         width, K = info.data.get("width"), info.data.get("K")
         if width and K:
-            D = {name: width * (len(data.table(name).inputs) + 2) + 1 for name in datasets}
+            D = {name: weights(len(data.table(name).inputs), width) for name in datasets}
             check_below([K], {f"{name} has {D[name]} weights": D[name] for name in D})
         return datasets
 
@@ -129,13 +114,18 @@ class Digits(Trained):
         return [self.weights()]
 
     def weights(self) -> int:
-        pixels, classes = DIGITS
-        return self.width * (pixels + classes) + classes
+        return weights(_PIXELS, self.width, _CLASSES)
 
     @field_validator("K")
     @classmethod
     def _fewer_factors_than_weights(cls, K: int, info: ValidationInfo) -> int:
-        width = info.data.get("width", 1)
-        D = width * sum(DIGITS) + DIGITS[1]
+        D = weights(_PIXELS, info.data.get("width", 1), _CLASSES)
         check_below([K], {f"there are {D} weights": D})
         return K
+
+    @field_validator("batch")
+    @classmethod
+    def _no_more_than_there_are(cls, batch: int) -> int:
+        if batch > _IMAGES:
+            raise ValueError(f"there are {_IMAGES} images to learn from, fewer than {batch}")
+        return batch
