@@ -1,4 +1,4 @@
-# make run: set up and run the default benchmark.   make test: set up and run all tests.
+# make run: set up and run the default benchmark.   make test: set up and run the tests.
 # make test-long: what takes longest to find out: twenty kills, the same bits from any number of threads.
 # make lint: check style and types.                 make clean: remove results, not the environment.
 # make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onlinefa import estimators
+from onlinefa import estimators, posteriors
 from onlinefa.experiments import digits, gp, network, synthetic, walking
 from onlinefa.figures.chapter5 import draw_over_samples
 from onlinefa.presentation import METRICS, in_order, look
@@ -200,6 +200,7 @@ def test_every_number_of_factors_has_its_own_panels():
 def test_every_algorithm_has_its_own_look():
     # SWAG-diagonal is the diagonal control under another name, and looks like it.
     own = [name for name in estimators.names() if name != "swag_diagonal"]
+    own += [name for name in posteriors.names() if not posteriors.is_reference(name)]
     looks = [look(name) for name in own]
     assert len({(each.colour, each.marker) for each in looks}) == len(looks)
     assert look("not_there_yet") == look("not_there_yet")

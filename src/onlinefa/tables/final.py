@@ -147,5 +147,5 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
 def _fewer(rows: pd.DataFrame) -> str:
     """Which datasets have fewer seeds than others."""
     number = rows.groupby("dataset")["all_seeds"].max() if "dataset" in rows else pd.Series()
-    fewer = number[number < number.max()]
-    return f" ({', '.join(f'{name}: {seeds}' for name, seeds in fewer.items())})" * bool(len(fewer))
+    fewer = [f"{name}: {seeds}" for name, seeds in number.items() if seeds < number.max()]
+    return f" ({', '.join(fewer)})" if fewer else ""
