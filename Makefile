@@ -18,6 +18,8 @@ run: $(VENV)/installed
 	@echo
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
+# Two processes with as many threads each as there are cores would wait for one another.
+test: export OMP_NUM_THREADS := 1
 test: $(VENV)/installed-dev
 	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from onlinefa.significance import signed_rank
-
 
 def behind_best(losses: pd.DataFrame, setting: list[str]) -> pd.DataFrame:
     """How far each algorithm is behind the best of its setting, on average, and the standard error
@@ -36,6 +34,8 @@ def paired(losses: pd.DataFrame, setting: list[str], reference: str) -> pd.DataF
     the other ones. The test counts them as well: it asks for the order of differences only, and
     who failed is behind by more than in any other pair; where both failed, they are equal.
     """
+    from onlinefa.significance import signed_rank  # which takes longer than a summary to import
+
     table = losses.reset_index()
     keys = [table[key] for key in setting]
     values, of_reference = table[list(losses.columns)], table[reference]

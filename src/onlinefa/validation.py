@@ -59,13 +59,21 @@ def _variants(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
+    used = _used(config)
     for algorithm, values in config.settings.items():
         if text := complaint(algorithm, algorithms.names()):
             yield ("settings", algorithm), text
         else:
             defaults = algorithms.default_settings(algorithm)
-            for name, text in _wrong_values(algorithm, values, defaults):
+            for name, text in _wrong_values(algorithm, values, defaults, algorithm in used):
                 yield ("settings", algorithm, name), text
+
+
+def _used(config: Config) -> set[str]:
+    """The algorithms that some experiment compares, variants by what they are made of."""
+    experiments = [getattr(config, name) for name in EXPERIMENTS]
+    names = {name for experiment in experiments if experiment for name in experiment.algorithms}
+    return {config.variants[name].algorithm if name in config.variants else name for name in names}
 
 
 def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
@@ -115,7 +123,7 @@ def _too_few_runs(config: Config) -> Iterator[tuple[Place, str]]:
 
 
 def _wrong_values(
-    algorithm: str, values: dict[str, Any], defaults: dict[str, Any]
+    algorithm: str, values: dict[str, Any], defaults: dict[str, Any], is_used: bool = True
 ) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if name not in defaults:
@@ -124,14 +132,14 @@ def _wrong_values(
             yield name, f"must be a number, got {value}"  # to Python, true is one
         elif isinstance(value, int | float) and not abs(value) < 2**63:
             yield name, f"must be a number of reasonable size, got {_shown(value)}"
-        elif (value, type(value)) != (defaults[name], type(defaults[name])):
+        elif is_used and (value, type(value)) != (defaults[name], type(defaults[name])):
             for text in _wrong_value(algorithm, name, value):
                 yield name, text
 
 
 def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
-    # The estimator knows which values it takes. Importing it takes a second and more, which a
-    # configuration that only spells out the defaults need not wait for.
+    # The estimator knows which values it takes. Importing it, and PyTorch perhaps, takes seconds,
+    # for which defaults that are spelled out and algorithms that nobody runs need not wait.
     from sklearn.utils._param_validation import InvalidParameterError
 
     try:
