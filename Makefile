@@ -27,7 +27,7 @@ test-long: $(VENV)/installed-dev
 	pytest -m long
 
 test-slurm: $(VENV)/installed-dev
-	tests/slurm/install
+	tests/install slurm
 # Slurm has time limits of its own, for which a busy machine may be too slow: what failed is tried once more.
 	pytest tests/slurm -rs || pytest tests/slurm -rs --last-failed
 

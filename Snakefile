@@ -1,4 +1,4 @@
-# The benchmark: config -> grid -> cells -> summary, comparison -> figures and tables.
+# The benchmark: config -> grid -> cells -> summary, comparison -> figures, tables -> report.
 # Rules are in workflow/rules, one file per stage; all mathematics is in src/onlinefa.
 
 from snakemake.utils import min_version
@@ -17,6 +17,7 @@ include: "workflow/rules/fit.smk"
 include: "workflow/rules/summary.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/verify.smk"
 
 
@@ -27,11 +28,12 @@ rule all:
         cells(),
         figures(),
         tables(),
+        rules.report.output,
         rules.verify.output,
 
 
 onsuccess:
     print(
-        "Finished. Look at results/figures and results/tables;"
-        " numbers are in results/summary and results/cells (Parquet)."
+        "Finished. Open results/report.html; figures are in results/figures, tables in results/tables,"
+        " numbers in results/summary and results/cells (Parquet)."
     )

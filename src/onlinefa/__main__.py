@@ -98,6 +98,22 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--output", required=True, type=Path)
     verify.set_defaults(command=_verify)
 
+    report = commands.add_parser("report", help="write the report of a finished run")
+    report.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    report.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    report.add_argument("--summaries", required=True, type=Path, help="folder of summaries")
+    report.add_argument("--comparisons", required=True, type=Path, help="folder of comparisons")
+    report.add_argument("--figures", type=Path, nargs="*", default=[], help="pictures to show")
+    report.add_argument("--output", required=True, type=Path)
+    report.set_defaults(command=_report)
+
+    partial = commands.add_parser("partial_report", help="write a report of what cells there are")
+    partial.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    partial.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    partial.add_argument("--store", required=True, type=Path, help="folder of finished cells")
+    partial.add_argument("--output", required=True, type=Path)
+    partial.set_defaults(command=_partial_report)
+
     doctor = commands.add_parser("doctor", help="check a cluster before the first job")
     doctor.add_argument("--profile", type=Path, default=Path("profiles/slurm"))
     doctor.add_argument("--results", type=Path, default=Path("results"), help="shared folder")
@@ -243,6 +259,33 @@ def _verify(options: argparse.Namespace) -> int:
         return 1
     with atomic(options.output) as temporary:
         temporary.write_text("No cell has failed.\n")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.grid import bundles
+    from onlinefa.report.material import finished
+    from onlinefa.report.page import write_report
+
+    config = Config.model_validate_json(options.config)
+    folders = (options.cells, options.summaries, options.comparisons)
+    write_report(finished(bundles(config), *folders), config, options.figures, options.output)
+    return 0
+
+
+def _partial_report(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.grid import bundles
+    from onlinefa.report.material import partial
+    from onlinefa.report.page import write_report
+    from onlinefa.results import Store
+
+    config = Config.model_validate_json(options.config)
+    material = partial(bundles(config), config, options.cells, Store(options.store))
+    write_report(material, config, [], options.output)
+    missing = sum(len(each.missing) for each in material)
+    print(f"{options.output}: {missing} cells are missing" if missing else options.output)
     return 0
 
 

@@ -1,6 +1,6 @@
 """A real Slurm on this machine: six nodes with two GPUs each that are none, for the tests.
 
-Needs root and Debian's packages (tests/slurm/install). Daemons listen on the loopback only. Slurm's
+Needs root and Debian's packages (tests/install slurm). Daemons listen on the loopback only. Slurm's
 commands read /etc/slurm, which is linked to the cluster's own folder as long as it runs: the
 plugin's jobs find no other place, because it hides SLURM_CONF from them.
 """
@@ -33,7 +33,7 @@ def why_not(accounting: bool) -> str:
         command for command in wanted if shutil.which(command, path=ENVIRONMENT["PATH"]) is None
     ]
     if missing:
-        return f"{', '.join(missing)} not installed: see tests/slurm/install"
+        return f"{', '.join(missing)} not installed: see tests/install slurm"
     if "SLURM_JOB_ID" in os.environ:
         return "this is a job of another cluster"
     if os.geteuid() != 0:

@@ -33,7 +33,8 @@ JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
 AFTER_FITS = {
     "summarise": 1, "compare": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1,
-    "tables_synthetic": 1, "compared_synthetic": 1, "table_of_coverage": 1, "verify": 1, "all": 1,
+    "tables_synthetic": 1, "compared_synthetic": 1, "table_of_coverage": 1, "report": 1,
+    "verify": 1, "all": 1,
 }  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     ]
     expected = {
         "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1,
-        "table_of_coverage": 1, "verify": 1, "all": 1,
+        "table_of_coverage": 1, "report": 1, "verify": 1, "all": 1,
         **dict.fromkeys([f"tables_{name}" for name in configured], 1),
         **dict.fromkeys([f"compared_{name}" for name in compared], 1),
         **dict.fromkeys(figures, 1),
@@ -207,13 +208,14 @@ def test_other_bundles_refit_nothing(finished):
     assert set(rows["seed"].to_pylist()) == {0, 1}
 
 
-LAST = {"verify": 1, "all": 1}
+LAST = {"report": 1, "verify": 1, "all": 1}
 EDITS = {
     "a comment": ("estimators/online_em.py", "# what a name\n", {}),
     "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
     "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
     "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, **LAST}),
     "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, **LAST}),
+    "a style": ("report/style.css", "b { color: red; }\n", LAST),
     "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
 }
 

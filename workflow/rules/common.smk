@@ -11,6 +11,7 @@ from onlinefa import data
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
 from onlinefa.grid import bundles, datasets_of
+from onlinefa.report import assets_digest
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS, compared_metrics
 from onlinefa.validation import ConfigError, validate
 

@@ -7,6 +7,7 @@ rule verify:
         cells=lambda wildcards: cells(),
         figures=figures(),
         tables=tables(),
+        report=rules.report.output,
     output:
         verified="results/verified.txt",
     log:

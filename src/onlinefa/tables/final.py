@@ -55,13 +55,18 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     columns = settings_of(rows)
     rows = rows[["experiment", *columns, "step", "algorithm", *_VALUES]]
     rows = in_reading_order(rows, [*columns, "algorithm"])
-    # Beyond nine digits, values are only rounded differently.
-    is_best = rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=1e-9 * rows["mean"].abs())
     # Some algorithms may be limited to fewer, and some datasets.
     rows["all_seeds"] = rows.groupby(columns, dropna=False)["seeds"].transform("max")
-    rows["best"] = is_best & (rows["ok"] == rows["all_seeds"])
+    rows["best"] = is_best(rows) & (rows["ok"] == rows["all_seeds"])
     rows["resolution"] = _resolution(rows)
     return rows
+
+
+def is_best(rows: pd.DataFrame) -> pd.Series:
+    """Whether a value is behind the best of its setting by no more than one standard error."""
+    # Beyond nine digits, values are only rounded differently.
+    least = 1e-9 * rows["mean"].abs()
+    return rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=least)
 
 
 def _resolution(rows: pd.DataFrame) -> pd.Series:

@@ -17,7 +17,7 @@ def write_table(comparison: pd.DataFrame, path: Path) -> None:
     """Write average ranks by all metrics that have a table, in the format of the path's suffix."""
     metrics = METRICS[comparison["experiment"].iloc[0]]
     rankings = {metric: ranking(comparison, metric) for metric in metrics}
-    render.write(path, _rows(rankings), caption(rankings), *_grid(rankings))
+    render.write(path, _rows(rankings), caption(rankings), *grid(rankings))
 
 
 def _rows(rankings: dict[str, Ranking]) -> pd.DataFrame:
@@ -30,7 +30,7 @@ def _rows(rankings: dict[str, Ranking]) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _grid(rankings: dict[str, Ranking]) -> tuple[list[str], list[list[str]]]:
+def grid(rankings: dict[str, Ranking]) -> tuple[list[str], list[list[str]]]:
     found = {str(name) for each in rankings.values() for name in each.ranks.index}
     lines = [
         [look(name).label, *(_number(each.ranks.get(name)) for each in rankings.values())]

@@ -1,0 +1,123 @@
+"""What became of the cells, what they cost, and where they come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from onlinefa.config import Config
+from onlinefa.presentation import in_reading_order, look
+from onlinefa.report.material import Material
+from onlinefa.results import FAILED
+from onlinefa.tables.coverage import STATUSES, counted
+
+_LINE = ["experiment", "algorithm"]
+_MOST_FAILURES = 200  # that are listed; nobody reads more, and all are in the coverage table
+
+
+def coverage(material: Sequence[Material]) -> pd.DataFrame:
+    """How many cells of each algorithm have which status, and how many are missing."""
+    parts = [counted(each.rows) for each in material if not each.rows.empty]
+    missing = pd.DataFrame(
+        [(each.experiment, cell.algorithm) for each in material for cell in each.missing],
+        columns=_LINE,
+    )
+    absent = missing.value_counts().rename("missing").reset_index()
+    found = pd.concat([pd.DataFrame(columns=[*_LINE, "cells", *STATUSES]), *parts])
+    found = found.merge(absent, how="outer", on=_LINE).fillna(0)
+    numbers = [*STATUSES, "missing"]
+    found = found.astype(dict.fromkeys(numbers, int))
+    found["cells"] = found[numbers].sum(axis="columns")
+    order = [each.experiment for each in material]
+    found["place"] = found["experiment"].map(order.index)
+    return in_reading_order(found, ["place", "algorithm"])[[*_LINE, "cells", *numbers]]
+
+
+def troubles(material: Sequence[Material]) -> list[dict[str, str]]:
+    """Cells that failed, each with the last line of its message, up to a number."""
+    found = list[dict[str, str]]()
+    for each in material:
+        failed = each.rows[each.rows["metric"] == FAILED]
+        for row in failed.head(_MOST_FAILURES - len(found)).to_dict("records"):
+            found.append(
+                {"experiment": each.experiment, "cell": _spelled(row), "message": row["message"]}
+            )
+    return found
+
+
+def _spelled(row: dict[Any, Any]) -> str:
+    names = ("algorithm", "dataset", "walk", "D", "K", "width", "spectrum", "scale", "seed")
+    parts = [f"{name} {_short(row[name])}" for name in names if not pd.isna(row[name])]
+    return ", ".join(parts)
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def missing(material: Sequence[Material]) -> list[str]:
+    """What there is not, in one line for each experiment and algorithm."""
+    lines = []
+    for each in material:
+        counts = pd.Series([cell.algorithm for cell in each.missing], dtype=str).value_counts()
+        lines += [
+            f"{each.experiment}: {number} cells of {look(str(name)).label}"
+            for name, number in counts.items()
+        ]
+    return lines
+
+
+def costs(material: Sequence[Material]) -> pd.DataFrame:
+    """Time and memory of each algorithm's fits."""
+    parts = [
+        each.rows[each.rows["metric"] != FAILED]
+        .groupby([*_LINE, "digest"], sort=False)[["seconds", "peak_memory_mb"]]
+        .max()
+        for each in material
+    ]
+    cells = pd.concat(parts).groupby(_LINE, sort=False)
+    seconds, memory = cells["seconds"], cells["peak_memory_mb"]
+    table = pd.DataFrame(
+        {
+            "cells": cells.size(),
+            "median_seconds": seconds.median(),
+            "longest_seconds": seconds.max(),
+            "core_hours": seconds.sum() / 3600,
+            "peak_memory_mb": memory.max(),
+        }
+    ).reset_index()
+    order = [each.experiment for each in material]
+    table["place"] = table["experiment"].map(order.index)
+    return in_reading_order(table, ["place", "algorithm"]).drop(columns="place")
+
+
+def provenance(material: Sequence[Material], config: Config) -> dict[str, Any]:
+    """Commits, versions, hosts and devices of all cells, and the configuration as it was used."""
+    rows = pd.concat(
+        each.rows[["digest", "commit", "versions", "device", "host"]].drop_duplicates("digest")
+        for each in material
+    )
+    versions = [json.loads(text) for text in rows["versions"].dropna().unique()]
+    packages = sorted({name for each in versions for name in each})
+    return {
+        "commits": _counted(rows["commit"]),
+        "hosts": _counted(rows["host"]),
+        "devices": _counted(rows["device"]),
+        "versions": {
+            name: ", ".join(sorted({each[name] for each in versions if name in each}))
+            for name in packages
+        },
+        "config": yaml.safe_dump(
+            config.model_dump(mode="json", exclude_none=True), sort_keys=False
+        ),
+    }
+
+
+def _counted(values: pd.Series) -> list[tuple[str, int]]:
+    """Each value and the number of its cells, the most frequent first."""
+    counts = values.fillna("").replace("", "not known").value_counts()
+    return [(str(value), int(number)) for value, number in counts.items()]

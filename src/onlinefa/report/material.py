@@ -1,0 +1,97 @@
+"""What a report is made of: of a finished run, or of whatever cells there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from onlinefa import results
+from onlinefa.cell import Bundle, Cell
+from onlinefa.comparison import compare
+from onlinefa.config import Config
+from onlinefa.failures import spread
+from onlinefa.results import FAILED
+from onlinefa.summary import summarise
+
+_COLUMNS = [
+    *results.KEYS, "step", "metric", "value", "status", "message", "contract", "networks", "digest",
+    "commit", "versions", "device", "host", "seconds", "peak_memory_mb",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that is known of one experiment."""
+
+    experiment: str
+    rows: pd.DataFrame
+    """Of all cells, failed ones among them."""
+    summary: pd.DataFrame | None
+    """None if there is not a single value."""
+    comparison: pd.DataFrame | None
+    missing: Sequence[Cell] = ()
+
+
+def finished(
+    bundles: Sequence[Bundle], cells: Path, summaries: Path, comparisons: Path
+) -> list[Material]:
+    """What a run has left, once all cells are there."""
+    found = []
+    for experiment, jobs in groupby(bundles, lambda bundle: bundle.experiment):
+        comparison = comparisons / f"{experiment}.parquet"
+        found.append(
+            Material(
+                experiment,
+                results.read_bundles(jobs, cells, _COLUMNS),
+                pd.read_parquet(summaries / f"{experiment}.parquet"),
+                pd.read_parquet(comparison) if comparison.exists() else None,
+            )
+        )
+    return found
+
+
+def partial(
+    bundles: Sequence[Bundle], config: Config, cells: Path, store: results.Store
+) -> list[Material]:
+    """What there is in the middle of a run: finished jobs, and finished cells of others."""
+    found = []
+    for experiment, jobs in groupby(bundles, lambda bundle: bundle.experiment):
+        tables, missing = list[pa.Table](), list[Cell]()
+        for bundle in jobs:
+            there, lacking = _cells_of(bundle, cells, store)
+            tables += there
+            missing += lacking
+        rows = pa.concat_tables([results.SCHEMA.empty_table(), *tables]).select(_COLUMNS)
+        found.append(_material(experiment, rows.to_pandas(), missing, config))
+    return found
+
+
+def _cells_of(
+    bundle: Bundle, folder: Path, store: results.Store
+) -> tuple[list[pa.Table], list[Cell]]:
+    """The rows of a bundle's cells, and those that have none."""
+    try:
+        return [results.read_bundle(bundle, folder, results.SCHEMA.names)], []
+    except results.ResultError:
+        found = [(cell, store.get(cell.digest())) for cell in bundle.cells()]
+        there = [table for _, table in found if table is not None]
+        return there, [cell for cell, table in found if table is None]
+
+
+def _material(experiment: str, rows: pd.DataFrame, missing: list[Cell], config: Config) -> Material:
+    if (rows["metric"] == FAILED).all():
+        return Material(experiment, rows, None, None, missing)
+    reference = getattr(config, experiment).compared_with
+    measured = spread(rows)
+    return Material(
+        experiment,
+        rows,
+        summarise(measured),
+        compare(measured, reference) if reference else None,
+        missing,
+    )

@@ -1,0 +1,70 @@
+// Tables that sort: by a click, or a key, on the name of a column.
+
+const readable = new Intl.Collator("en", { numeric: true });
+
+// Columns: {name, title, number, show}. Lines: objects with a value for each name.
+function table(place, label, caption, columns, lines) {
+  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label });
+  const element = make("table");
+  if (caption) element.append(make("caption", {}, caption));
+  const names = make("tr"), body = make("tbody");
+  const heads = columns.map((column) => {
+    const head = make("th", { scope: "col", ...(column.number && { class: "number" }) });
+    const button = make("button", { type: "button" }, column.title ?? column.name);
+    button.addEventListener("click", () => sort(column, head));
+    head.append(button);
+    names.append(head);
+    return head;
+  });
+
+  function sort(column, head) {
+    const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+    heads.forEach((each) => each.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", direction);
+    fill([...lines].sort((a, b) => compare(a[column.name], b[column.name], direction)));
+  }
+
+  function fill(ordered) {
+    body.replaceChildren(...ordered.map((line) => row(columns, line)));
+  }
+
+  fill(lines);
+  element.append(make("thead"), body);
+  element.tHead.append(names);
+  scroll.append(element);
+  place.replaceChildren(scroll);
+}
+
+// What there is not comes last, whichever the direction.
+function compare(a, b, direction) {
+  if (a == null || b == null) return (a == null) - (b == null);
+  const order = typeof a === "number" && typeof b === "number" ? a - b : readable.compare(a, b);
+  return direction === "ascending" ? order : -order;
+}
+
+function row(columns, line) {
+  const element = make("tr", line.best ? { class: "best" } : {});
+  columns.forEach((column, place) => {
+    const value = line[column.name];
+    const text = value == null ? "–" : column.show ? column.show(value, line) : String(value);
+    const kind = place === 0 ? ["th", { scope: "row" }] : ["td", column.number ? { class: "number" } : {}];
+    const cell = make(kind[0], kind[1], text);
+    if (typeof value === "number") cell.dataset.value = value;
+    element.append(cell);
+  });
+  return element;
+}
+
+function make(tag, attributes = {}, text) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+// As many digits as anybody reads.
+function short(value, digits = 4) {
+  const size = Math.abs(value);
+  if (value !== 0 && (size >= 1e6 || size < 1e-4)) return value.toExponential(digits - 1);
+  return String(Number(value.toPrecision(digits)));
+}
