@@ -160,6 +160,24 @@ def test_what_is_added_plans_only_its_own_cells(finished, changes, part, fits):
     assert all(part in cell for cell in cells)
 
 
+def test_a_partial_report_fits_nothing_and_says_what_is_missing(finished):
+    (job,) = finished.glob("results/cells/synthetic/algorithm~diagonal/D~12/K~2/seed~1.parquet")
+    lost = set(pq.ParquetFile(job).read()["digest"].to_pylist())
+    job.unlink()
+    for path in fitted(finished):
+        if path.stem in lost:
+            path.unlink()
+    before = fitted(finished)
+    assert len(before) == CELLS - 2
+    for _ in range(2):  # whenever it is asked for
+        run = snakemake(finished, *with_config(finished), "--", "partial_report")
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "results/partial_report.html: 2 cells are missing" in run.stdout
+    assert "2 of 12 cells are missing" in (finished / "results" / "partial_report.html").read_text()
+    assert fitted(finished) == before
+    assert not job.exists()
+
+
 def test_what_is_taken_away_fits_nothing(finished):
     fewer = with_config(finished, algorithms=["online_sga", "diagonal"], seeds=[1])
     assert planned(snakemake(finished, "-n", *fewer)) == (AFTER_FITS, set())
