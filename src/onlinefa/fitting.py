@@ -82,14 +82,16 @@ def fit_bundle(
                 failed |= {cell.digest(): why for cell in together}
         else:
             for digest, table in fitted.items():
-                store.put(digest, table)
+                store.put(cells[digest], digest, table)
                 found[digest] = table
         finally:
             begin(())
     if too_large:
         raise OutOfMemory(f"{bundle.name}: out of memory: {'; '.join(too_large)}")
     lacking = {digest: cell for digest, cell in cells.items() if found[digest] is None}
-    found |= _failures(lacking, failed, device)
+    for digest, table in _failures(lacking, failed, device).items():
+        store.put_failure(cells[digest], digest, table)
+        found[digest] = table
     results.write(pa.concat_tables(found.values()), output)
 
 

@@ -3,12 +3,13 @@
 A row is one metric of one cell at one step, or says why a cell has failed. A finished cell's rows
 live in the store under the cell's digest, so that it is never fitted twice, however cells are
 bundled into jobs and whatever the configuration was in between. What Snakemake sees, a bundle's
-file, is put together from the store. A cell that failed is in that file alone: whenever the file is
-made, it is tried again.
+file, is put together from the store. A cell that failed has only a note of
+what went wrong there: whenever the file is made, it is tried again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,8 @@ SCHEMA = pa.schema(
     ],
     metadata={"onlinefa_schema": SCHEMA_VERSION},
 )
+IDENTITY = b"onlinefa_cell"
+"""What decided the rows of an entry of the store: rows themselves have the keys and a digest."""
 
 
 class ResultError(ValueError):
@@ -73,6 +76,13 @@ class BadFile(ResultError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}; delete it and run again")
+
+
+def keys_of(cell: Cell) -> tuple[Any, ...]:
+    """What a cell is called in its rows: the values of `KEYS`."""
+    named = {"experiment": cell.experiment, "dataset": cell.parameters.get("dataset")}
+    named |= {"seed": cell.seed, **cell.axes}
+    return tuple(named.get(key) for key in KEYS)
 
 
 def table_of(
@@ -93,12 +103,9 @@ def _table(
 ) -> pa.Table:
     rows = list(rows)
     same = {
-        "experiment": cell.experiment,
-        "dataset": cell.parameters.get("dataset"),
-        "seed": cell.seed,
+        **dict(zip(KEYS, keys_of(cell), strict=True)),
         "digest": digest,
         "peak_memory_mb": provenance.peak_memory_mb(),
-        **cell.axes,
         **provenance.facts,
     }
     return pa.Table.from_pylist([same | row for row in rows], SCHEMA)
@@ -116,7 +123,7 @@ def bundle_path(bundle: Bundle, folder: Path) -> Path:
 def read_bundle(bundle: Bundle, folder: Path, columns: list[str]) -> pa.Table:
     """Columns of a bundle's rows, which must be those of its cells as they are defined now."""
     path = bundle_path(bundle, folder)
-    table = _read_one(path, [*columns, "digest"])
+    table = read_one(path, [*columns, "digest"])
     expected = {cell.digest() for cell in bundle.cells()}
     if set(table["digest"].unique().to_pylist()) != expected:
         raise BadFile(path, "holds rows of other cells than it should")
@@ -129,7 +136,8 @@ def read_bundles(bundles: Iterable[Bundle], folder: Path, columns: list[str]) ->
     return pa.concat_tables(tables).to_pandas()
 
 
-def _read_one(path: Path, columns: list[str] | None) -> pa.Table:
+def read_one(path: Path, columns: list[str] | None) -> pa.Table:
+    """Columns of a file, or all of them, without what an entry of the store has besides rows."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             version = (file.schema_arrow.metadata or {}).get(b"onlinefa_schema", b"none").decode()
@@ -137,7 +145,7 @@ def _read_one(path: Path, columns: list[str] | None) -> pa.Table:
                 raise BadFile(path, f"schema version {version}, expected {SCHEMA_VERSION}")
             if file.schema_arrow != SCHEMA:
                 raise BadFile(path, "has other columns than it should")
-            return file.read(columns=columns)
+            return file.read(columns=columns).replace_schema_metadata(SCHEMA.metadata)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = (str(error).splitlines() or [""])[0]
         raise BadFile(path, f"not a readable Parquet file ({reason})") from error
@@ -156,15 +164,61 @@ class Store:
         """Where the state of a fit that was interrupted is kept."""
         return self.folder / "unfinished" / f"{digest}.npz"
 
+    def failure(self, digest: str) -> Path:
+        """Where the row of a cell that failed is kept, until it is finished."""
+        return self.folder / "unfinished" / "failed" / f"{digest}.parquet"
+
+    def files(self, beginning: str = "") -> list[Path]:
+        """Of cells that were ever finished or have failed, from the earliest to the latest.
+
+        All of them, or those whose digests have that beginning, of two characters or more.
+        """
+        folder = beginning[:2] or "[0-9a-f][0-9a-f]"
+        finished = self.folder.glob(f"{folder}/{beginning}*.parquet")
+        return sorted([*finished, *self.failures(beginning)], key=_written)
+
+    def failures(self, beginning: str = "") -> list[Path]:
+        """Of cells that have failed and were not finished since."""
+        return list(self.failure("").parent.glob(f"{beginning}*.parquet"))
+
+    def has(self, digest: str) -> bool:
+        """Whether a cell is finished, by the end of its file alone, where damage mostly is."""
+        try:
+            return pq.read_metadata(self.path(digest)).num_rows > 0
+        except (pa.ArrowException, OSError):
+            return False
+
     def get(self, digest: str) -> pa.Table | None:
         """The rows of a finished cell; None if it has to be fitted."""
         if not self.path(digest).exists():
             return None
         try:
-            table = _read_one(self.path(digest), None)
+            table = read_one(self.path(digest), None)
         except ResultError:
             return None  # a damaged entry is fitted again and replaced
         return table if table["digest"].unique().to_pylist() == [digest] else None
 
-    def put(self, digest: str, table: pa.Table) -> None:
-        write(table, self.path(digest))
+    def put(self, cell: Cell, digest: str, table: pa.Table) -> None:
+        write(_with_identity(table, cell), self.path(digest))
+        self.failure(digest).unlink(missing_ok=True)
+
+    def put_failure(self, cell: Cell, digest: str, table: pa.Table) -> None:
+        write(_with_identity(table, cell), self.failure(digest))
+
+
+def _written(path: Path) -> tuple[int, Path]:
+    try:
+        return path.stat().st_mtime_ns, path
+    except FileNotFoundError:  # a run is at it
+        return 0, path
+
+
+def _with_identity(table: pa.Table, cell: Cell) -> pa.Table:
+    identity = {
+        "experiment": cell.experiment,
+        "axes": dict(cell.axes),
+        "seed": cell.seed,
+        "parameters": dict(cell.parameters),
+        "code": cell.code,
+    }
+    return table.replace_schema_metadata({**SCHEMA.metadata, IDENTITY: json.dumps(identity)})
