@@ -14,6 +14,8 @@ from onlinefa import aligned, earlier, results
 from onlinefa.names import nearest
 from onlinefa.results import FAILED, KEYS, Store
 
+_NOT_RECORDED = "not recorded"
+
 
 class NotOne(LookupError):
     """No cell, or several; the message says which."""
@@ -123,35 +125,38 @@ def _told(found: _Found, store: Store) -> str:
     everything = results.read_one(found.path, None).to_pylist()
     rows = [row for row in everything if row["digest"] == found.digest]
     entry = earlier.entry(store.path(found.digest)) or earlier.entry(store.failure(found.digest))
-    facts = [*_provenance(rows, found.digest), *_decisive(entry.identity if entry else None)]
-    paragraphs = ["/".join(found.levels), aligned.table(facts, left=[0, 1]), _measured(rows)]
+    identity = entry.identity if entry else None
+    facts = [*_provenance(rows), ("code", identity.code if identity else _NOT_RECORDED)]
     messages = {f"{row['status']}: {row['message']}": None for row in rows if row["message"]}
-    return "\n\n".join([*filter(None, paragraphs), *messages])
+    paragraphs = [
+        "/".join(found.levels),
+        aligned.table(facts, left=[0, 1]),
+        f"parameters:\n{_parameters(identity)}",
+        _measured(rows),
+        *messages,
+    ]
+    return "\n\n".join(filter(None, paragraphs))
 
 
-def _provenance(rows: Sequence[dict[str, Any]], digest: str) -> Iterator[tuple[str, str]]:
+def _provenance(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     row = rows[0]
-    versions = ", ".join(
-        f"{name} {version}" for name, version in json.loads(row["versions"]).items()
-    )
+    versions = json.loads(row["versions"]).items()
     seconds = [each["seconds"] for each in rows if each["seconds"] is not None]
-    yield "digest", digest
-    yield "commit", row["commit"] or "not in a repository"
-    yield "versions", versions
+    memory = row["peak_memory_mb"]
+    yield "digest", row["digest"]
+    yield "commit", row["commit"] or _NOT_RECORDED
+    yield "versions", ", ".join(f"{name} {version}" for name, version in versions)
     yield "device", row["device"]
     yield "host", row["host"]
-    yield "seconds", f"{max(seconds):.3g}" if seconds else "not known"
-    memory = row["peak_memory_mb"]
-    yield "peak memory", "not known" if memory is None else f"{memory:.0f} MB"
+    yield "seconds", f"{max(seconds):.3g}" if seconds else _NOT_RECORDED
+    yield "peak memory", _NOT_RECORDED if memory is None else f"{memory:.0f} MB"
 
 
-def _decisive(identity: earlier.Identity | None) -> Iterator[tuple[str, str]]:
-    """What the digest is of, besides the path."""
+def _parameters(identity: earlier.Identity | None) -> str:
     if identity is None:
-        yield "parameters", "not recorded"
-        return
-    yield "code", identity.code
-    yield from earlier.spelled(identity.parameters).items()
+        return f"  {_NOT_RECORDED}"
+    named = earlier.spelled(identity.parameters).items()
+    return aligned.table([(f"  {name}", value) for name, value in named], left=[0, 1])
 
 
 def _measured(rows: Sequence[dict[str, Any]]) -> str:
