@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -202,7 +205,7 @@ def test_neither_dates_nor_formatting_nor_docstrings_plan_anything(finished, tmp
 def fitted(directory):
     """The finished cells, and when they were fitted."""
     store = Path(directory, "results", "store")
-    return {path: path.stat().st_mtime_ns for path in store.glob("**/*.parquet")}
+    return {path: path.stat().st_mtime_ns for path in store.glob("??/*.parquet")}
 
 
 def test_a_third_spectrum_fits_only_its_own_cells(finished):
@@ -360,6 +363,15 @@ def fits(folder):
     return len((folder / "fits").read_text().splitlines())
 
 
+def onlinefa(directory, source, *arguments):
+    """What a command of the package prints."""
+    command = [sys.executable, "-m", "onlinefa", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    run = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
 def test_a_cell_that_is_killed_is_tried_three_times_and_then_a_row(tmp_path):
     kill = "if number > 1: os.kill(os.getpid(), 9)"
     source, arguments, name = misbehaving(tmp_path, kill)
@@ -401,6 +413,13 @@ def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
     assert len(before) == 3
     jobs, cells = planned(snakemake(tmp_path, "-n", *arguments, source=source))
     assert (jobs, cells) == ({"fit": 1, **AFTER_FITS}, {name})
+    shutil.copytree(ROOT / "config", tmp_path / "config")  # beside the sources, as in a repository
+    lines = onlinefa(tmp_path, source, "plan", *arguments).splitlines()
+    assert lines[0].split()[-3:] == ["to", "fit", "failed"]
+    assert lines[1].split() == ["synthetic", "misbehaving", "2", "0", "1", "1", "1"]
+    assert lines[2].split() == ["synthetic", "diagonal", "2", "2", "0", "0", "0"]
+    shown = onlinefa(tmp_path, source, "show", "synthetic/algorithm~misbehaving/seed~1")
+    assert "failed: ValueError: no such luck\nTraceback" in shown
     run = snakemake(tmp_path, *arguments, "--", "results/tables/coverage.md", source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     assert before.items() < fitted(tmp_path).items()
