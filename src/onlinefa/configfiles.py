@@ -40,8 +40,8 @@ def _load(file: str) -> dict[str, Any]:
     try:
         loaded: dict[str, Any] = load_configfile(file)
     except (WorkflowError, OSError, ValueError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(reason if file in reason else f"{file}: {reason}") from None
+        text = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{file}: {' '.join(str(text).split())}") from None
     return loaded
 
 
