@@ -163,9 +163,26 @@ def bounds(spectrum: str) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def over_seeds(number: int, what: str = "mean and standard error") -> str:
+def seeds_of_settings(rows: pd.DataFrame, tried: str = "seeds") -> tuple[int, int]:
+    """The fewest and the most seeds of a setting, which has those of its algorithm with the most.
+
+    Who is limited to fewer is told apart by who writes the value down.
+    """
+    numbers = rows.groupby(settings_of(rows), dropna=False)[tried].max()
+    numbers = numbers[numbers > 0]
+    return (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+
+
+def from_to(least: int, most: int) -> str:
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def over_seeds(
+    rows: pd.DataFrame, what: str = "mean and standard error", tried: str = "seeds"
+) -> str:
     """What a value is, and an error bar, if it has one."""
-    return f"{what} over {number} seeds" if number > 1 else "one seed"
+    least, most = seeds_of_settings(rows, tried)
+    return f"{what} over {from_to(least, most)} seeds" if most > 1 else "one seed"
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,6 @@ def draw(summary: pd.DataFrame) -> Figure:
     figure.legend(
         handles, labels, ncols=5, loc="outside lower center", fontsize="small",
         title="zero is calibrated; above, then below it is too narrow, the reverse too wide; "
-        + over_seeds(int(rows["seeds"].max()), "mean"),
+        + over_seeds(rows, "mean"),
     )  # fmt: skip
     return figure

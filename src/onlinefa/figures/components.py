@@ -35,7 +35,7 @@ def draw(summary: pd.DataFrame) -> Figure:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=max(len(labels), 1),
-        title=over_seeds(int(summary["seeds"].max())) + "; dotted: the truth",
+        title=over_seeds(summary) + "; dotted: the truth",
     )  # fmt: skip
     return figure
 

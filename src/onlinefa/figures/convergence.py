@@ -62,7 +62,7 @@ def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figu
         axis.set_xlabel(layout.x_label)
     for axis in axes[:, 0]:
         axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
-    add_legend(figure, layout.note, over_seeds(int(summary["seeds"].max())))
+    add_legend(figure, layout.note, over_seeds(summary))
     return figure
 
 

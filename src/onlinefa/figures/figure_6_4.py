@@ -36,7 +36,7 @@ def draw(summary: pd.DataFrame) -> Figure:
         axis.set_yticks(range(table.dimension), [*table.inputs, "bias"], fontsize="xx-small")
     figure.colorbar(image, ax=axes[0], label="covariance", pad=0.01)
     figure.colorbar(correlation, ax=axes[1], label="correlation", pad=0.01)
-    facts = [walk_of(rows), over_seeds(int(rows["seeds"].max()), "mean"), *missing_seeds(rows)]
+    facts = [walk_of(rows), over_seeds(rows, "mean"), *missing_seeds(rows)]
     figure.suptitle(f"{table.title}, K = {rows['K'].iloc[0]}: {'; '.join(facts)}")
     return figure
 

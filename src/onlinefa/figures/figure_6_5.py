@@ -33,7 +33,7 @@ def draw(summary: pd.DataFrame) -> Figure:
         _draw_diagonal(axis)
         axis.set(xlabel=f"posterior {quantity}", ylabel=f"estimated {quantity}")
     handles, labels = means.get_legend_handles_labels()
-    facts = "; ".join([walk_of(rows), over_seeds(int(rows["seeds"].max())), *notes])
+    facts = "; ".join([walk_of(rows), over_seeds(rows), *notes])
     figure.legend(handles, labels, title=facts, loc="outside lower center", ncols=4)
     title = data.table(rows["dataset"].iloc[0]).title
     figure.suptitle(f"{title}, K = {rows['K'].iloc[0]}: one point per weight")

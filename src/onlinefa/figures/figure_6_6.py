@@ -41,7 +41,7 @@ def draw(summary: pd.DataFrame) -> Figure:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(3, len(walks)),
-        title=f"K = {rows['K'].iloc[0]}; {over_seeds(int(rows['seeds'].max()))}",
+        title=f"K = {rows['K'].iloc[0]}; {over_seeds(rows)}",
     )  # fmt: skip
     return figure
 

@@ -41,7 +41,7 @@ def draw(summary: pd.DataFrame) -> Figure:
     figure.legend(
         handles, labels, loc="outside lower center", ncols=3,
         title=f"{width} hidden units, K = {toy['K'].iloc[0]}; "
-        f"{over_seeds(int(toy['seeds'].max()), 'mean')}; in units of the data's spread",
+        f"{over_seeds(toy, 'mean')}; in units of the data's spread",
     )  # fmt: skip
     return figure
 

@@ -45,6 +45,6 @@ def draw(summary: pd.DataFrame) -> Figure:
         figure,
         f"K = {rows['K'].iloc[0]}",
         "NUTS where its chains agree; the standard deviation of MAP is zero",
-        over_seeds(int(rows["seeds"].max())),
+        over_seeds(rows),
     )
     return figure

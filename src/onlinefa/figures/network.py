@@ -32,7 +32,7 @@ def draw(summary: pd.DataFrame) -> Figure:
         axis.set_title(dataset.replace("_", " "))
     figure.supxlabel(
         f"{METRICS[_METRIC].label}, {METRICS[_METRIC].better}; "
-        f"{over_seeds(int(rows['seeds'].max()))}\nSplits differ more than algorithms do: "
+        f"{over_seeds(rows)}\nSplits differ more than algorithms do: "
         "paired differences, in the tables, are sharper than these bars.",
         fontsize="small",
     )

@@ -40,6 +40,6 @@ def draw(summary: pd.DataFrame) -> Figure:
     figure.legend(
         *gap.get_legend_handles_labels(), ncols=4, loc="outside lower center", fontsize="small",
         title="above zero too timid, below it too bold; "
-        + over_seeds(int(summary["seeds"].max()), "mean"),
+        + over_seeds(summary, "mean"),
     )  # fmt: skip
     return figure

@@ -12,9 +12,11 @@ import pandas as pd
 from onlinefa.presentation import (
     METRICS,
     at_step,
+    from_to,
     in_reading_order,
     look,
     over_seeds,
+    seeds_of_settings,
     settings_of,
     spelled,
 )
@@ -56,6 +58,8 @@ def compared_rows(comparison: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _grid(rows: pd.DataFrame, in_latex: bool) -> tuple[list[str], list[list[str]]]:
     keys = [*settings_of(rows), "algorithm"]
+    fewest, most = seeds_of_settings(_tried(rows), "tried")
+    keys += ["pairs"] if fewest < most else []
     header = [*keys, "difference", "p (Holm)", "at 5 %", "seeds needed"]
     body = [
         [*(spelled(key, row[key]) for key in keys), _difference(row), _p(row), row["shown"],
@@ -63,6 +67,11 @@ def _grid(rows: pd.DataFrame, in_latex: bool) -> tuple[list[str], list[list[str]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     return header, [list(map(_formula, line)) for line in body] if in_latex else body
+
+
+def _tried(rows: pd.DataFrame) -> pd.DataFrame:
+    """With the number of pairs, of which some may have lost a value."""
+    return rows.assign(tried=rows["pairs"] + rows["lost"])
 
 
 def _formula(text: str) -> str:
@@ -97,11 +106,11 @@ def _needed(row: Mapping[Hashable, Any]) -> str:
 def caption(rows: pd.DataFrame, metric: str) -> str:
     """What is shown, how it was tested, and what could not have been found."""
     label, reference = METRICS[metric].label, look(rows["compared_with"].iloc[0]).label
-    number = int((rows["pairs"] + rows["lost"]).max())
+    tried = _tried(rows)
     sentences = [
         f"{label[0].upper()}{label[1:]} {at_step(rows)}, compared with {reference} seed by seed: "
-        f"{over_seeds(number, 'mean difference and standard error')}; {_less(metric)}",
-        _tested(rows, number),
+        f"{over_seeds(tried, 'mean difference and standard error', 'tried')}; {_less(metric)}",
+        _tested(rows, *seeds_of_settings(tried, "tried")),
         _too_few(rows),
         "Seeds are splits of a table, which overlap: p is too small rather than too large."
         if rows["experiment"].iloc[0] in _SPLIT
@@ -122,18 +131,18 @@ def _less(metric: str) -> str:
     return of_what[best]
 
 
-def _tested(rows: pd.DataFrame, number: int) -> str:
+def _tested(rows: pd.DataFrame, fewest: int, most: int) -> str:
     """The test, or that it could not have shown anything."""
     tests = int(rows["p"].notna().sum())
-    least = smallest_p(number, tests)
+    least = smallest_p(most, tests)
     how = f"Wilcoxon's signed-rank test, p adjusted by Holm's method for all {tests} lines"
     lost = int(rows["lost"].sum())
     failed = f"; who failed has lost the pair ({lost} pairs)" if lost else ""
     if least < LEVEL:
         return f"{how}; better and worse at 5 %{failed}."
     return (
-        f"{how}{failed}: {number} pairs cannot show any difference at 5 %, because no adjusted p "
-        f"can be below {least:.2g}."
+        f"{how}{failed}: {from_to(fewest, most)} pairs cannot show any difference at 5 %, because "
+        f"no adjusted p can be below {least:.2g}."
     )
 
 

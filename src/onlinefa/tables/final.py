@@ -111,6 +111,8 @@ def _grid(
         # An algorithm draws as many for every dataset, and how many is part of what its value is.
         drawn = rows.groupby("algorithm")["networks"].transform("max")
         rows, down = rows.assign(networks=drawn.map(_drawn)), [*down, "networks"]
+    if across == "algorithm" and rows["all_seeds"].nunique() > 1:
+        rows, down = rows.assign(seeds=rows["all_seeds"]), [*down, "seeds"]
     header = [*down, *(f"{title}{spelled(across, value)}" for value in columns)]
     lines: dict[tuple[Any, ...], dict[Any, str]] = {}
     for _, row in rows.iterrows():
@@ -140,7 +142,7 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     facts = [
         f"{label[0].upper()}{label[1:]} {at_step(rows)}",
         *contracts,
-        f"{over_seeds(int(rows['seeds'].max()))}{_fewer(rows)}",
+        _over_seeds(rows),
         METRICS[metric].better,
     ]
     return (
@@ -149,8 +151,12 @@ def _caption(rows: pd.DataFrame, metric: str) -> str:
     )
 
 
-def _fewer(rows: pd.DataFrame) -> str:
-    """Which datasets have fewer seeds than others."""
-    number = rows.groupby("dataset")["all_seeds"].max() if "dataset" in rows else pd.Series()
-    fewer = [f"{name}: {seeds}" for name, seeds in number.items() if seeds < number.max()]
-    return f" ({', '.join(fewer)})" if fewer else ""
+def _over_seeds(rows: pd.DataFrame) -> str:
+    """How many, and which datasets have fewer, where they are all that settings differ in."""
+    most = rows["all_seeds"].max()
+    fewer = rows[rows["all_seeds"] < most]
+    if fewer.empty or settings_of(rows) != ["dataset"]:
+        return over_seeds(rows)
+    number = fewer.groupby("dataset")["all_seeds"].max()
+    named = ", ".join(f"{name}: {seeds}" for name, seeds in number.items())
+    return f"{over_seeds(rows.drop(fewer.index))} ({named})"
