@@ -19,6 +19,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/verify.smk"
+include: "workflow/rules/more_seeds.smk"
 
 
 rule all:

@@ -127,6 +127,19 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--results", type=Path, default=Path("results"))
     show.set_defaults(command=_show)
 
+    more = commands.add_parser("more_seeds", help="add seeds where standard errors are too large")
+    more.add_argument("--config", required=True, help="the whole configuration, as JSON")
+    more.add_argument("--summaries", required=True, type=Path, help="folder of summaries")
+    more.add_argument("--seeds", required=True, type=Path, help="the file of who has how many")
+    more.set_defaults(command=_more_seeds)
+
+    enough = commands.add_parser(
+        "enough_seeds", help="run snakemake until standard errors are small enough"
+    )
+    enough.add_argument("options", nargs="*", help="of snakemake, after --")
+    enough.add_argument("--seeds", type=Path, default=Path("results/seeds.json"))
+    enough.set_defaults(command=_enough_seeds)
+
     doctor = commands.add_parser("doctor", help="check a cluster before the first job")
     doctor.add_argument("--profile", type=Path, default=Path("profiles/slurm"))
     doctor.add_argument("--results", type=Path, default=Path("results"), help="shared folder")
@@ -336,6 +349,31 @@ def _print(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+
+
+def _more_seeds(options: argparse.Namespace) -> int:
+    from onlinefa.config import Config
+    from onlinefa.seeds_file import extend
+    from onlinefa.validation import ConfigError
+
+    config = Config.model_validate_json(options.config)
+    try:
+        print(*extend(config, options.summaries, options.seeds), sep="\n", flush=True)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _enough_seeds(options: argparse.Namespace) -> int:
+    from onlinefa.enough_seeds import fit_until_enough
+    from onlinefa.validation import ConfigError
+
+    try:
+        return fit_until_enough(options.options, options.seeds)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -75,9 +75,22 @@ def _bundled(experiment: str, groups: Groups, grid: Experiment, config: Config) 
             names = _OUTER_OF_SLOW
         jobs.setdefault(tuple((name, axes[name]) for name in names), []).append(group)
     for outer, inside in jobs.items():
-        seeds = grid.seeds_of(inside[0].axes)
-        for chunk in _chunks(seeds, _seeds_per_job(config, experiment, inside)):
-            yield Bundle(experiment, dict(outer), tuple(inside), chunk)
+        for alike, seeds in _by_seeds(inside, grid):
+            for chunk in _chunks(seeds, _seeds_per_job(config, experiment, alike)):
+                yield Bundle(experiment, dict(outer), tuple(alike), chunk)
+
+
+def _by_seeds(groups: list[Group], grid: Experiment) -> Iterator[tuple[list[Group], list[int]]]:
+    """All groups with the configured seeds, then those that have more with what they have more.
+
+    So that bundles of configured seeds stay as they are, whatever is added to whom.
+    """
+    seeds = [grid.seeds_of(group.axes) for group in groups]
+    most, start = max(seeds, key=len), 0
+    for end in sorted({len(most[: len(grid.seeds)]), *map(len, seeds)}):
+        has_them = [group for group, own in zip(groups, seeds, strict=True) if len(own) >= end]
+        yield has_them, most[start:end]
+        start = end
 
 
 def datasets_of(bundle: Bundle) -> list[str]:

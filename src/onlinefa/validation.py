@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from onlinefa import algorithms
-from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, Trained, Variant
+from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, MoreSeeds, Trained, Variant
 from onlinefa.names import complaint, nearest
+from onlinefa.tables import METRICS
 
 Place = tuple[str | int, ...]  # of a value in nested mappings and lists
+
+_INSIDE: dict[str, type[BaseModel]] = {"limits": Limit, "more_seeds": MoreSeeds}
+"""What keys of an experiment hold that have keys themselves."""
 
 
 class ConfigError(ValueError):
@@ -29,7 +33,7 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     mistakes: list[tuple[Place, str]] = []
     try:
         config = Config.model_validate(values, context=_variants(values))
-        mistakes += [*_wrong_settings(config), *_wrong_variants(config)]
+        mistakes += [*_wrong_settings(config), *_wrong_variants(config), *_wrong_metrics(config)]
         mistakes += _too_few_runs(config) if not mistakes else []
     except ValidationError as error:
         mistakes += [
@@ -122,6 +126,16 @@ def _too_few_runs(config: Config) -> Iterator[tuple[Place, str]]:
                 break
 
 
+def _wrong_metrics(config: Config) -> Iterator[tuple[Place, str]]:
+    """A model of several experiments cannot know what each of them measures."""
+    for name in EXPERIMENTS:
+        experiment: Experiment | None = getattr(config, name)
+        metric = experiment and experiment.more_seeds and experiment.more_seeds.metric
+        if metric and metric not in METRICS[name]:
+            text = f"unknown metric {_shown(metric)}{nearest(metric, METRICS[name])}"
+            yield (name, "more_seeds", "metric"), text
+
+
 def _wrong_values(
     algorithm: str, values: dict[str, Any], defaults: dict[str, Any], is_used: bool = True
 ) -> Iterator[tuple[str, str]]:
@@ -156,7 +170,8 @@ def _message(mistake: Any) -> str:
     """What pydantic found, in our words where its own are vague."""
     place, text = mistake["loc"], mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
-        model = EXPERIMENTS.get(str(place[0]), Config) if "limits" not in place[:-1] else Limit
+        of_experiment = EXPERIMENTS.get(str(place[0]), Config)
+        model = next((_INSIDE[key] for key in _INSIDE if key in place[:-1]), of_experiment)
         return f"unknown key{nearest(str(place[-1]), model.model_fields)}"
     if mistake["type"] in ("missing", "value_error"):
         return str(text)

@@ -7,13 +7,16 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 import onlinefa
-from onlinefa import data
+from onlinefa import data, seeds_file
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
 from onlinefa.grid import bundles, datasets_of
 from onlinefa.report import assets_digest
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS, compared_metrics
 from onlinefa.validation import ConfigError, validate
+
+# What `more_seeds` has decided so far.
+SEEDS = "results/seeds.json"
 
 # Mistakes in a config stop the run before any job starts, in one line each and without the
 # traceback that an exception would add. Later files are merged on top of earlier ones.
@@ -22,6 +25,7 @@ try:
     CONFIG = validate(
         config, [*(f for f in map(str, workflow.configfiles) if f not in given), *given]
     )
+    CONFIG = seeds_file.with_numbers(CONFIG, seeds_file.read(Path(SEEDS)))
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -47,6 +51,8 @@ DATASETS = {
     )
     for experiment in EXPERIMENTS
 }
+# When a setting has enough seeds decides nothing about what they have shown.
+UNREAD = {name: {"more_seeds"} for name in EXPERIMENTS}
 COMPARED = [name for name in EXPERIMENTS if getattr(CONFIG, name).compared_with]
 FIGURES = [
     figure
@@ -81,12 +87,12 @@ def tables_read_by(wildcards):
 def config_of(experiment):
     """What an experiment is told, as JSON: the configuration without the other experiments."""
     others = {name: None for name in EXPERIMENTS if name != experiment}
-    return CONFIG.model_copy(update={"data_dir": None, **others}).model_dump_json()
+    return CONFIG.model_copy(update={"data_dir": None, **others}).model_dump_json(exclude=UNREAD)
 
 
 def config_of_all():
     """What is told to who reads the cells of all experiments, as JSON."""
-    return CONFIG.model_copy(update={"data_dir": None}).model_dump_json()
+    return CONFIG.model_copy(update={"data_dir": None}).model_dump_json(exclude=UNREAD)
 
 
 def cells(experiment=None):
@@ -96,6 +102,14 @@ def cells(experiment=None):
         for name, bundle in BUNDLES.items()
         if experiment in (None, bundle.experiment)
     ]
+
+
+def summaries_judged(wildcards):
+    """The summaries of all experiments that ask for more seeds."""
+    judged = [name for name in EXPERIMENTS if getattr(CONFIG, name).more_seeds]
+    if not judged:
+        raise WorkflowError("no experiment has more_seeds in its configuration (config/README.md)")
+    return [f"results/summary/{name}.parquet" for name in judged]
 
 
 def figures():

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from onlinefa import algorithms
-from onlinefa.config.base import Count, Experiment, Positive, Seed, Strict
+from onlinefa.config.base import Count, Experiment, MoreSeeds, Positive, Seed, Strict
 from onlinefa.config.gp import GP, Limit
 from onlinefa.config.linear import Linear, Plane, Walking
 from onlinefa.config.network import Digits, Network, Trained
@@ -29,6 +29,7 @@ __all__ = [
     "Experiment",
     "Limit",
     "Linear",
+    "MoreSeeds",
     "Network",
     "Plane",
     "Positive",

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from importlib.util import find_spec
+from itertools import count, islice
 from typing import Annotated, Any
 
 from pydantic import (
@@ -43,6 +44,18 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class MoreSeeds(Strict):
+    """When a setting has enough seeds."""
+
+    metric: str = Field(description="whose standard error counts, at the last step")
+    error: Positive = Field(description="the largest standard error that will do")
+    relative: bool = Field(default=False, description="whether that is a share of the mean")
+    most: Annotated[Count, Field(le=MOST_SEEDS)] = Field(description="seeds of a setting")
+    algorithms: list[str] | None = Field(
+        default=None, min_length=1, description="only their standard errors count"
+    )
+
+
 class Experiment(Strict, ABC):
     """What all experiments are told."""
 
@@ -54,13 +67,28 @@ class Experiment(Strict, ABC):
         default=None, description="the algorithm that all others are tested against, seed by seed"
     )
 
+    more_seeds: MoreSeeds | None = Field(
+        default=None,
+        description="`{metric: ..., error: ..., most: n}`: which settings `snakemake more_seeds` "
+        "adds seeds to, as below",
+    )
+    seeds_by_setting: dict[str, Count] | None = Field(
+        default=None,
+        description="how many that has made of them so far; read from results/seeds.json only",
+    )
+
     @abstractmethod
     def dimensions(self) -> list[int]:
         """The dimensions of its data."""
 
     def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
         """The seeds that an algorithm is tried with, somewhere."""
-        return self.seeds
+        number = (self.seeds_by_setting or {}).get(setting_of(axes), 0)
+        return continued(self.seeds, number)[: self.seeds_allowed(axes)]
+
+    def seeds_allowed(self, axes: Mapping[str, Any]) -> int | None:
+        """How many seeds an algorithm may have somewhere at most; None if there is no limit."""
+        return None
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -101,6 +129,28 @@ class Experiment(Strict, ABC):
             check_known(compared_with, info.data.get("algorithms", [compared_with]))
         return compared_with
 
+    @field_validator("more_seeds")
+    @classmethod
+    def _can_be_met(cls, more: MoreSeeds | None, info: ValidationInfo) -> MoreSeeds | None:
+        if more is None:
+            return more
+        number = len(info.data.get("seeds", []))
+        if more.most < number:
+            raise ValueError(f"most ({more.most}) is below the number of seeds, {number}")
+        for name in more.algorithms or []:
+            check_known(name, info.data.get("algorithms", [name]))
+        return more
+
+    @field_validator("seeds_by_setting")
+    @classmethod
+    def _is_decided(
+        cls, numbers: dict[str, int] | None, info: ValidationInfo
+    ) -> dict[str, int] | None:
+        # As above: whoever writes a configuration has a context.
+        if numbers is not None and info.context is not None:
+            raise ValueError("cannot be given: `snakemake more_seeds` decides it")
+        return numbers
+
     @classmethod
     def known_algorithms(cls) -> list[str]:
         """What it can compare."""
@@ -121,6 +171,16 @@ class OfNetworks(Experiment):
         if find_spec("torch") is None:
             raise ValueError(needs_package("PyTorch", "networks"))
         return algorithms
+
+
+def setting_of(axes: Mapping[str, Any]) -> str:
+    """The name of what algorithms are compared in: D~100/K~10/spectrum~1-100."""
+    return "/".join(f"{axis}~{value}" for axis, value in axes.items() if axis != "algorithm")
+
+
+def continued(seeds: list[int], number: int) -> list[int]:
+    """The seeds, and the next integers after the largest of them, until there are so many."""
+    return [*seeds, *islice(count(max(seeds) + 1), max(0, number - len(seeds)))]
 
 
 def weights(inputs: int, width: int, outputs: int = 1) -> int:

@@ -73,8 +73,8 @@ class GP(OfNetworks):
     def limit(self, algorithm: str) -> Limit:
         return (self.limits or {}).get(algorithm, Limit())
 
-    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
-        return self.seeds[: self.limit(str(axes["algorithm"])).seeds]
+    def seeds_allowed(self, axes: Mapping[str, Any]) -> int | None:
+        return self.limit(str(axes["algorithm"])).seeds
 
     @field_validator("datasets")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, ValidationInfo, field_validator
 
 from onlinefa import data
-from onlinefa.config.base import Count, Experiment, Positive, check_below
+from onlinefa.config.base import Count, Experiment, MoreSeeds, Positive, check_below
 from onlinefa.models.sgd_walk import WalkName
 from onlinefa.names import nearest
 
@@ -87,3 +87,10 @@ class Plane(Walking):
         if len(seeds) > 1:
             raise ValueError("must be one: every seed has a table of its own, and one is drawn")
         return seeds
+
+    @field_validator("more_seeds")
+    @classmethod
+    def _no_other_walk(cls, more: MoreSeeds | None) -> MoreSeeds | None:
+        if more is not None:
+            raise ValueError("cannot be given: seeds must be one")
+        return more

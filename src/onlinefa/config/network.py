@@ -65,8 +65,8 @@ class Network(Trained):
         default=None, description="`{dataset: n}`: no more than the first n seeds, of large tables"
     )
 
-    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
-        return self.seeds[: (self.splits or {}).get(str(axes["dataset"]))]
+    def seeds_allowed(self, axes: Mapping[str, Any]) -> int | None:
+        return (self.splits or {}).get(str(axes["dataset"]))
 
     @field_validator("splits")
     @classmethod
