@@ -3,6 +3,7 @@
 # make lint: check style and types.                 make clean: remove results, not the environment.
 # make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
 # make doctor: is this cluster ready for `snakemake --profile slurm`?
+# make more-seeds OPTIONS="--configfile mine.yaml": add seeds until standard errors are small enough.
 # make bench: how fast, how large.                  make bench FULL=1: with the largest sizes.
 
 PYTHON ?= python3
@@ -11,12 +12,15 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Rules of the workflow call `python`: it must be the one of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run test test-long test-slurm lint doctor bench clean
+.PHONY: run more-seeds test test-long test-slurm lint doctor bench clean
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
 	@echo
 	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
+
+more-seeds: $(VENV)/installed
+	python -m onlinefa enough_seeds -- --profile profiles/local $(OPTIONS)
 
 # Two processes with as many threads each as there are cores would wait for one another.
 test: export OMP_NUM_THREADS := 1
