@@ -3,7 +3,7 @@
 
 
 # The file of seeds is no output: Snakemake would delete it first, and with it what was decided before.
-# Without any output, the rule is run whenever it is asked for.
+# Without any output, and without a benchmark, which counts as one, the rule is run whenever it is asked for.
 rule more_seeds:
     input:
         summaries=summaries_judged,
