@@ -316,13 +316,14 @@ def _partial_report(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from onlinefa import configfiles, plan_in_words
+    from onlinefa import configfiles, plan_in_words, seeds_file
     from onlinefa.grid import bundles
     from onlinefa.planning import plan
     from onlinefa.validation import ConfigError
 
     try:
         config = configfiles.read(options.configfile, options.config)
+        config = seeds_file.with_numbers(config, seeds_file.read(options.results / "seeds.json"))
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 1
