@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from onlinefa import algorithms, devices, experiments, failing, results
 from onlinefa.cell import Bundle, Cell
 from onlinefa.checkpoints import kept_at
+from onlinefa.progress import about
 from onlinefa.provenance import Provenance
 from onlinefa.supervising import Begin
 
@@ -116,6 +117,10 @@ def _of_one_group(cells: list[Cell]) -> list[list[Cell]]:
     return list(groups.values())
 
 
+def _shortly(cells: list[Cell]) -> str:
+    return str(cells[0]) if len(cells) == 1 else f"{cells[0]} and {len(cells) - 1} others"
+
+
 def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[str, pa.Table]:
     """The rows of each cell, by digest."""
     names = "; ".join(map(str, cells))
@@ -130,7 +135,7 @@ def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[st
     start = perf_counter()
     provenance = Provenance(devices.describe(device))
     # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
-    with threadpool_limits(1):
+    with threadpool_limits(1), about(_shortly(cells)):
         if at_once:
             from onlinefa.experiments.together import run_together
 

@@ -15,6 +15,7 @@ from onlinefa.cell import Cell
 from onlinefa.estimators.base import FitDiverged
 from onlinefa.experiments import module_of
 from onlinefa.experiments.tracking import Measurement, Trial, diverged, initial_factors
+from onlinefa.progress import Pace
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ def run_together(cells: Sequence[Cell], device: str) -> list[list[Measurement]]:
     found: list[list[Measurement]] = [[] for _ in cells]
     lost = [False for _ in cells]
     learning = 0.0
+    pace = Pace(trials[0].steps[-1], trials[0].unit)
+    reached = 0
     for position, step in enumerate(trials[0].steps):
         for rows in zip(*(trial.stream(step) for trial in trials), strict=True):
             block = torch.from_numpy(np.stack(rows)).to(device)
@@ -36,6 +39,8 @@ def run_together(cells: Sequence[Cell], device: str) -> list[list[Measurement]]:
             model.partial_fit(block)
             _wait(device)
             learning += perf_counter() - start
+            reached = min(step, reached + len(rows[0]))
+            pace.reach(reached)
         start = perf_counter()
         estimates = model.gaussians()
         seconds = (learning + perf_counter() - start) / len(cells)
@@ -49,7 +54,6 @@ def run_together(cells: Sequence[Cell], device: str) -> list[list[Measurement]]:
                 continue
             for metric, value in trial.measure(step, estimate).items():
                 found[number].append(Measurement.of(step, metric, value, seconds))
-        log.info("%d of %d, %.1f s of fitting each", step, trials[0].steps[-1], seconds)
     return found
 
 

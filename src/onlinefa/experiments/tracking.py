@@ -16,6 +16,7 @@ from onlinefa.cell import Cell
 from onlinefa.estimators.base import FactorEstimator, FitDiverged, orthonormal_factors
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.metrics import Value
+from onlinefa.progress import Pace
 from onlinefa.saving import CannotRestore, restore, save
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,8 @@ class Trial:
     """What `measure` gives at a step, so that a fit that diverges says so for all it leaves out."""
     init: np.random.Generator
     sampling: np.random.Generator
+    unit: str = "observations"
+    """What steps are counted in."""
 
 
 def track(estimator: FactorEstimator, trial: Trial) -> Iterator[Measurement]:
@@ -87,14 +90,19 @@ def track(estimator: FactorEstimator, trial: Trial) -> Iterator[Measurement]:
     if checkpoint:
         progress.resume(checkpoint, estimator)
     yield from progress.measured
+    pace = Pace(trial.steps[-1], trial.unit)
+    reached = 0
     for position, step in enumerate(trial.steps):
         try:
             for rows in trial.stream(step):
+                reached = min(step, reached + len(rows))
                 if progress.is_behind():
+                    pace.skip(reached)
                     continue
                 start = perf_counter()
                 estimator.partial_fit(rows)
                 progress.seconds += perf_counter() - start
+                pace.reach(reached)
                 if checkpoint and checkpoint.stop:
                     progress.keep(checkpoint, estimator)
             if position < progress.steps:
@@ -112,7 +120,8 @@ def track(estimator: FactorEstimator, trial: Trial) -> Iterator[Measurement]:
             progress.measured.append(measurement)
             yield measurement
         progress.steps += 1
-        log.info("%d of %d, %.1f s of fitting", step, trial.steps[-1], seconds)
+        reached = step
+        pace.reach(reached)
 
 
 class _Progress:

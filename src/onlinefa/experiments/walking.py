@@ -83,6 +83,7 @@ def follow(cell: Cell, descent: Descent) -> Iterator[Measurement]:
         lambda epoch: final if epoch == steps[-1] else METRICS,
         init=random(cell, "init", f"/K~{cell.axes['K']}"),
         sampling=random(cell, "sampling"),
+        unit="epochs",
     )
     import_and_compile(cell)
     yield from track(new_estimator(cell, trial), trial)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from onlinefa.models.architecture import OneHiddenLayer
 from onlinefa.models.covariance import NeuralNetwork
 from onlinefa.models.likelihoods import Likelihood
 from onlinefa.models.sgd_walk import WalkDiverged
+from onlinefa.progress import Pace, paced
 
 log = logging.getLogger(__name__)
 
@@ -117,8 +119,12 @@ class NetworkPosterior:
             (gradient,) = torch.autograd.grad(value, at)
             return value.item(), gradient.cpu().numpy()
 
+        pace, done = Pace(iterations, "iterations, at most"), count(1)
         options = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 30}
-        found = minimize(energy, start, jac=True, method="L-BFGS-B", options=options)
+        found = minimize(
+            energy, start, jac=True, method="L-BFGS-B", options=options,
+            callback=lambda _: pace.reach(next(done)),
+        )  # fmt: skip
         if not found.success:
             log.warning(
                 "not quite a mode after %d iterations: a slope of %.2g is left",
@@ -151,7 +157,7 @@ class NetworkPosterior:
         X, y = self.table
         N = len(self.y)
         theta = self.tensor(start).requires_grad_()
-        for _ in range(epochs):
+        for _ in paced(range(epochs), "epochs"):
             order = torch.as_tensor(random.permutation(N), device=self.device)
             seen = []
             for rows in order[: N - N % batch].view(-1, batch):

@@ -5,7 +5,6 @@ A step of SGD over a small network is all overhead: thirty networks take little 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +17,7 @@ from torch import Tensor
 from onlinefa.gaussian import Array
 from onlinefa.models.likelihoods import Gaussian, Likelihood
 from onlinefa.models.network import NetworkPosterior
-
-log = logging.getLogger(__name__)
+from onlinefa.progress import paced
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +110,7 @@ class Networks:
         """Rows of each step, of shape (R, batch): each run goes through the table in an order of
         its own, anew when it comes to the end. Rows that do not fill a batch sit an epoch out."""
         N = len(self.first.y)
-        for epoch in range(-(-steps // (N // batch))):
-            log.debug("epoch %d", epoch)
+        for epoch in paced(range(-(-steps // (N // batch))), "epochs"):
             orders = np.stack([random.permutation(N)[: N - N % batch] for _ in range(R)])
             left = steps - epoch * (N // batch)
             for rows in np.split(orders, N // batch, axis=1)[:left]:
