@@ -11,19 +11,29 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def snakemake(directory, *arguments, source=ROOT / "src", **variables):
-    """Run Snakemake in a directory, with the virtual environment's programs first on the path."""
-    environment = os.environ | {
+def command(directory, *arguments):
+    """Snakemake in a directory."""
+    return [
+        sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile",
+        "--directory", directory, "--cores", "2", *arguments,
+    ]  # fmt: skip
+
+
+def environment(source=ROOT / "src", **variables):
+    """With the virtual environment's programs first on the path."""
+    return os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(source),
         "OMP_NUM_THREADS": "1",
         **variables,
     }
+
+
+def snakemake(directory, *arguments, **variables):
+    """Run Snakemake in a directory, to its end."""
     return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile",
-         "--directory", directory, "--cores", "2", *arguments],
-        capture_output=True, text=True, env=environment,
-    )  # fmt: skip
+        command(directory, *arguments), capture_output=True, text=True, env=environment(**variables)
+    )
 
 
 def planned(run):

@@ -62,3 +62,18 @@ use rule fit as fit_on_gpu with:
         runtime=lambda wildcards, attempt: 60 * attempt,
         attempt=lambda wildcards, attempt: attempt,
         attempts=ATTEMPTS,
+
+
+# Profiles have a logger that counts cells: this tells it which, since jobs are all that Snakemake knows.
+onstart:
+    logger.info(
+        None,
+        extra={
+            "bundles": [
+                BUNDLES[job.wildcards.bundle]
+                for job in workflow.dag.needrun_jobs()
+                if job.rule.name in ("fit", "fit_on_gpu")
+            ],
+            "store": "results/store",
+        },
+    )
