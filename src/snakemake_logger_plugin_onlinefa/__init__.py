@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from copy import copy
 from logging import LogRecord
@@ -28,10 +29,11 @@ _SILENT_EVENTS = {
     LogEvent.JOB_INFO, LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED,
     LogEvent.SHELLCMD, LogEvent.PROGRESS,
 }  # fmt: skip
-_SILENT_TEXTS = (
-    "Assuming unrestricted shared filesystem", "Building DAG of jobs", "Using shell",
-    "Conda environments: ignored", "Select jobs to execute", "Job rate limit reached", "Processed ",
-)  # fmt: skip
+_SILENT_TEXTS = re.compile(
+    "None$|Assuming unrestricted shared filesystem|Building DAG of jobs|Using shell"
+    r"|Conda environments: ignored|Select jobs to execute|Job rate limit reached|Processed \d+ "
+    r"|SLURM run ID|Job \d+ has been submitted|Submitted array job"
+)
 _COLOURS = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red"}
 
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -144,7 +146,7 @@ def _is_news(record: LogRecord) -> bool:
     if record.levelno >= logging.WARNING:
         return True
     event = getattr(record, "event", None)
-    return event not in _SILENT_EVENTS and not record.getMessage().startswith(_SILENT_TEXTS)
+    return event not in _SILENT_EVENTS and not _SILENT_TEXTS.match(record.getMessage())
 
 
 def _shortened(record: LogRecord) -> LogRecord:

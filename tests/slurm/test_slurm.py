@@ -51,7 +51,8 @@ def test_the_controller_is_restarted(cluster, source, disturbed, tmp_path):
     run = on_slurm(tmp_path / "slurm", config, source=source, path=[squeue.parent])
     wait((disturbed.marks / "fits").exists, 120)
     # Slurm tells a controller that was away of a job's end only after a minute.
-    wait(lambda: "Finished jobid" in run.output.read_text(), 120)
+    (log,) = (tmp_path / "slurm" / ".snakemake" / "log").glob("*.log")
+    wait(lambda: "Finished jobid" in log.read_text(), 120)
     cluster.stop_controller()
     wait(missed.exists, 120)
     (disturbed.marks / "hold").touch()
