@@ -1,4 +1,4 @@
-"""How long a cell takes, about: it decides how many share a job, and nothing else."""
+"""How long a cell takes, about: how many share a job depends on it, and the time left; no result."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from onlinefa.results import Store
 from snakemake_logger_plugin_onlinefa.counting import Counts, Fits
 from snakemake_logger_plugin_onlinefa.logs import Log, follow
 
+_INTERRUPTED = "Terminating processes on user request"  # jobs then end, but have not failed
 _MOST_NAMES = 3  # of rules that are running
 
 
@@ -45,6 +46,7 @@ class Run:
         self._running: dict[int, str] = {}
         self._failed: set[int] = set()
         self._has_begun = False
+        self._is_interrupted = False
 
     def note(self, record: LogRecord) -> None:
         """What Snakemake has to say, or the workflow, of the cells that its jobs will fit."""
@@ -57,8 +59,10 @@ class Run:
                 self._start(told["jobid"], told["rule_name"], told["wildcards"], told["log"])
             case LogEvent.JOB_FINISHED:
                 self._end(told["job_id"], succeeded=True)
-            case LogEvent.JOB_ERROR:
+            case LogEvent.JOB_ERROR if not self._is_interrupted:
                 self._end(told["jobid"], succeeded=False)
+            case None if record.getMessage().startswith(_INTERRUPTED):
+                self._is_interrupted = True
             case None if "bundles" in told:
                 self._expect(told["bundles"], Path(told["store"]))
 

@@ -303,6 +303,20 @@ def test_cells_in_the_store_are_done_from_the_start(fitted, clock, tmp_path):
     assert told(run) == ["fits 2/3 cells"]
 
 
+def test_what_the_user_interrupts_has_not_failed(fitted, clock, tmp_path):
+    job, _, store = fitted
+    run = Run(clock)
+    run.note(record(LogEvent.RUN_INFO, stats={"fit": 1, "fetch": 1, "total": 2}))
+    run.note(record(bundles=[job], store=str(store.folder)))
+    run.note(starting(1, "fit", tmp_path / "none", bundle=job.name))
+    run.note(starting(2, "fetch"))
+    run.note(record(message="Terminating processes on user request, this might take some time."))
+    run.note(error(1))
+    run.note(error(2))
+    run.stop()
+    assert told(run) == ["fits 2/3 cells", "other jobs 0/1"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
