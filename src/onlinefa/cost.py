@@ -1,4 +1,4 @@
-"""How long a cell takes, about: how many share a job depends on it, and the time left; no result."""
+"""How long a cell takes, about: for how many share a job, and for the time left."""
 
 from __future__ import annotations
 
