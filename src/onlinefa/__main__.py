@@ -101,8 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write the report of a finished run")
     report.add_argument("--config", required=True, help="the whole configuration, as JSON")
     report.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
-    report.add_argument("--summaries", required=True, type=Path, help="folder of summaries")
-    report.add_argument("--comparisons", required=True, type=Path, help="folder of comparisons")
+    report.add_argument("--summaries", required=True, type=Path, nargs="+", help="all of them")
+    report.add_argument("--comparisons", type=Path, nargs="*", default=[], help="those there are")
     report.add_argument("--figures", type=Path, nargs="*", default=[], help="pictures to show")
     report.add_argument("--output", required=True, type=Path)
     report.set_defaults(command=_report)
@@ -295,8 +295,8 @@ def _report(options: argparse.Namespace) -> int:
     from onlinefa.report.page import write_report
 
     config = Config.model_validate_json(options.config)
-    folders = (options.cells, options.summaries, options.comparisons)
-    write_report(finished(bundles(config), *folders), config, options.figures, options.output)
+    files = (options.cells, options.summaries, options.comparisons)
+    write_report(finished(bundles(config), *files), config, options.figures, options.output)
     return 0
 
 

@@ -174,7 +174,7 @@ def test_cells_that_are_missing_are_counted_and_named(run, material, tmp_path):
     bundle_path(job, cells).unlink()
     store, whole = Store(tmp_path / "store"), Store(folder / "store")
     for cell in job.cells()[:2]:
-        store.put(cell.digest(), whole.get(cell.digest()))
+        store.put(cell, cell.digest(), whole.get(cell.digest()))
     some = partial(jobs, config, cells, store)
     assert list(facts.coverage(some)["missing"]) == [0, 0, 4]
     assert facts.missing(some) == ["synthetic: 4 cells of diagonal control"]
@@ -198,7 +198,8 @@ def test_a_finished_run_is_read_from_its_summaries(run, material, tmp_path):
     for kind, table in {"summary": each.summary, "comparison": each.comparison}.items():
         (tmp_path / kind).mkdir()
         table.to_parquet(tmp_path / kind / "synthetic.parquet")
-    (read,) = finished(jobs, folder / "cells", tmp_path / "summary", tmp_path / "comparison")
+    files = [[tmp_path / kind / "synthetic.parquet"] for kind in ("summary", "comparison")]
+    (read,) = finished(jobs, folder / "cells", *files)
     pd.testing.assert_frame_equal(read.summary, each.summary)
     pd.testing.assert_frame_equal(read.comparison, each.comparison)
     pd.testing.assert_frame_equal(read.rows, each.rows)

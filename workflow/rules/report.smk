@@ -20,15 +20,13 @@ rule report:
         config=config_of_all(),
         code=f"{code_digest('onlinefa.report.page')}-{assets_digest()}",
         cells="results/cells",
-        summaries="results/summary",
-        comparisons="results/comparison",
     shell:
         r"""
         python -m onlinefa report \
             --config {params.config:q} \
             --cells {params.cells:q} \
-            --summaries {params.summaries:q} \
-            --comparisons {params.comparisons:q} \
+            --summaries {input.summaries:q} \
+            --comparisons {input.comparisons:q} \
             --figures {input.pictures:q} \
             --output {output.report:q} \
             2>{log:q}

@@ -38,21 +38,20 @@ class Material:
 
 
 def finished(
-    bundles: Sequence[Bundle], cells: Path, summaries: Path, comparisons: Path
+    bundles: Sequence[Bundle], cells: Path, summaries: Sequence[Path], comparisons: Sequence[Path]
 ) -> list[Material]:
-    """What a run has left, once all cells are there."""
-    found = []
-    for experiment, jobs in groupby(bundles, lambda bundle: bundle.experiment):
-        comparison = comparisons / f"{experiment}.parquet"
-        found.append(
-            Material(
-                experiment,
-                results.read_bundles(jobs, cells, _COLUMNS),
-                pd.read_parquet(summaries / f"{experiment}.parquet"),
-                pd.read_parquet(comparison) if comparison.exists() else None,
-            )
+    """What a run has left, once all cells are there; files are named after their experiments."""
+    summary = {path.stem: pd.read_parquet(path) for path in summaries}
+    comparison = {path.stem: pd.read_parquet(path) for path in comparisons}
+    return [
+        Material(
+            experiment,
+            results.read_bundles(jobs, cells, _COLUMNS),
+            summary[experiment],
+            comparison.get(experiment),
         )
-    return found
+        for experiment, jobs in groupby(bundles, lambda bundle: bundle.experiment)
+    ]
 
 
 def partial(
