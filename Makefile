@@ -16,8 +16,6 @@ export PATH := $(BIN):$(PATH)
 
 run: $(VENV)/installed
 	snakemake --profile profiles/local
-	@echo
-	@echo "Figures: results/figures   tables: results/tables   numbers: results/summary, results/cells"
 
 more-seeds: $(VENV)/installed
 	python -m onlinefa enough_seeds -- --profile profiles/local $(OPTIONS)

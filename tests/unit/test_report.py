@@ -177,10 +177,10 @@ def test_cells_that_are_missing_are_counted_and_named(run, material, tmp_path):
         store.put(cell, cell.digest(), whole.get(cell.digest()))
     some = partial(jobs, config, cells, store)
     assert list(facts.coverage(some)["missing"]) == [0, 0, 4]
-    assert facts.missing(some) == ["synthetic: 4 cells of diagonal control"]
+    assert facts.missing(some) == ["synthetic: 4 cells (diagonal control 4)"]
     page = page_of(some, config, tmp_path)
     assert "4 of 18 cells are missing" in page
-    assert "<li>synthetic: 4 cells of diagonal control</li>" in page
+    assert "<li>synthetic: 4 cells (diagonal control 4)</li>" in page
     (each,) = some
     assert set(each.summary.loc[each.summary["algorithm"] == "diagonal", "seeds"]) == {1}
 
@@ -189,6 +189,7 @@ def test_without_any_cell_the_page_says_so(run, tmp_path):
     config, _, jobs = run
     page = page_of(partial(jobs, config, tmp_path, Store(tmp_path)), config, tmp_path)
     assert "18 of 18 cells are missing" in page
+    assert "<li>synthetic: all 18 cells</li>" in page
     assert "There is not a single value yet." in page
 
 

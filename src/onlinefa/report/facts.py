@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import yaml
 
 from onlinefa.config import Config
-from onlinefa.presentation import in_reading_order, look
+from onlinefa.presentation import in_order, in_reading_order, look
 from onlinefa.report.material import Material
 from onlinefa.results import FAILED
 from onlinefa.tables.coverage import STATUSES, counted
@@ -60,14 +61,15 @@ def _short(value: Any) -> str:
 
 
 def missing(material: Sequence[Material]) -> list[str]:
-    """What there is not, in one line for each experiment and algorithm."""
+    """What there is not, in one line for each experiment."""
     lines = []
     for each in material:
-        counts = pd.Series([cell.algorithm for cell in each.missing], dtype=str).value_counts()
-        lines += [
-            f"{each.experiment}: {number} cells of {look(str(name)).label}"
-            for name, number in counts.items()
-        ]
+        counts = Counter(cell.algorithm for cell in each.missing)
+        of_whom = ", ".join(f"{look(name).label} {counts[name]}" for name in in_order(list(counts)))
+        if each.rows.empty:
+            lines.append(f"{each.experiment}: all {len(each.missing)} cells")
+        elif counts:
+            lines.append(f"{each.experiment}: {len(each.missing)} cells ({of_whom})")
     return lines
 
 
