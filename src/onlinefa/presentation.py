@@ -136,6 +136,8 @@ def spelled(key: str, value: Any) -> str:
         return f"{value:g}"
     if key == "algorithm":
         return look(value).label
+    if key == "dataset":
+        return str(value).replace("_", " ")
     return _WALKS.get(value, str(value)) if key == "walk" else str(value)
 
 

@@ -13,6 +13,7 @@ from onlinefa.comparison import compare, ranking
 from onlinefa.figures.ranks import draw_ranks
 from onlinefa.ranking import Ranking, critical_difference, ranked
 from onlinefa.significance import holm, power, seeds_needed, signed_rank, smallest_p
+from onlinefa.tables import FORMATS
 from onlinefa.tables.compared import caption, compared_rows, write_tables
 
 METRIC = "relative_frobenius"
@@ -318,14 +319,15 @@ def test_a_table_says_what_could_not_be_shown():
 def test_tables_in_all_formats(tmp_path):
     of_datasets(seeds=2).to_parquet(tmp_path / "gp.parquet")
     names = ["compared_function_wasserstein2", "ranks"]
-    paths = [tmp_path / f"{name}.{kind}" for name in names for kind in ("csv", "md", "tex")]
+    paths = [tmp_path / f"{name}.{kind}" for name in names for kind in FORMATS]
     write_tables(tmp_path / "gp.parquet", paths)
     markdown = paths[1].read_text()
     assert "| boston | 50 | deep ensemble | 1.0000 ± 0.0000 | 1.000 |  | 2 |" in markdown
     assert "splits of a table" in markdown
     assert r"& $1.0000 \pm 0.0000$ &" in paths[2].read_text()
     assert len(pd.read_csv(paths[0])) == 3 * 4 * 2
-    ranks = paths[4].read_text()
+    assert "<td>1.0000 ± 0.0000</td><td>1.000</td><td></td><td>2</td>" in paths[3].read_text()
+    ranks = paths[5].read_text()
     assert "| MAP | 1.00 | – |" in ranks
     assert "| critical difference | 2.35 | – |" in ranks
     assert "| Friedman's p | 0.0074 | – |" in ranks  # the tail of 12 beyond three degrees

@@ -13,7 +13,8 @@ from onlinefa.presentation import METRICS, in_order, look
 from onlinefa.stats import behind_best
 from onlinefa.summary import summarise
 from onlinefa.tables import METRICS as TABULATED
-from onlinefa.tables.final import final_rows, to_latex, to_markdown
+from onlinefa.tables.final import caption, final_rows, grid, to_markdown
+from onlinefa.tables.latex import to_latex
 
 
 def rows(algorithm, values, step=100, metric="relative_frobenius", D=10, spectrum="1-10"):
@@ -83,7 +84,7 @@ def test_best_and_as_good_as_the_best():
     assert "**1.000 ± 0.058**" in markdown
     assert "| 1.100 ± 0.058 |" in markdown
     assert "(2/3)" in markdown
-    latex = to_latex(table, "relative_frobenius")
+    latex = to_latex("best", caption(table, "relative_frobenius"), *grid(table))
     assert r"$\mathbf{1.000 \pm 0.058}$" in latex
     assert latex.count("&") == 2 * 6  # a header and one line, seven columns
 
@@ -91,6 +92,20 @@ def test_best_and_as_good_as_the_best():
 def test_enormous_values_stay_short():
     table = final_rows(summary_of(rows("online_sga", [1e13, 3e13])), "relative_frobenius")
     assert "2.0e+13 ± 1.0e+13" in to_markdown(table, "relative_frobenius")
+
+
+def test_an_error_that_is_not_finite_is_shown_and_makes_nothing_the_best():
+    summary = summary_of(rows("batch_ml", [1.0, 2.0]), rows("online_sga", [1e200, 3e200]))
+    table = final_rows(summary, "relative_frobenius")
+    assert np.isinf(table["standard_error"]).tolist() == [True, False]
+    markdown = to_markdown(table, "relative_frobenius")
+    assert "| 2.0e+200 ± inf | **1.50 ± 0.50** |" in markdown
+
+
+def test_a_value_without_an_error_has_few_digits():
+    for values in [[0.27531692, 0.27531692], [0.27531692, 0.27531692 + 1e-17]]:
+        table = final_rows(summary_of(rows("diagonal", values)), "relative_frobenius")
+        assert "0.2753 ± 0.0000" in to_markdown(table, "relative_frobenius")
 
 
 def test_digits_show_differences_that_the_seeds_would_hide():

@@ -2,7 +2,7 @@
 
 from onlinefa.metrics import DISTANCES
 
-FORMATS = ("csv", "md", "tex")
+FORMATS = ("csv", "md", "tex", "html")
 
 _SYNTHETIC = (
     *DISTANCES,

@@ -40,7 +40,7 @@ def write_tables(comparison: Path, outputs: Sequence[Path]) -> None:
         metric = path.stem.removeprefix("compared_")
         rows = compared_rows(compared, metric)
         shown = rows.drop(columns=["experiment", "compared_with"])
-        render.write(path, shown, caption(rows, metric), *_grid(rows, path.suffix == ".tex"))
+        render.write(path, shown, caption(rows, metric), *_grid(rows))
 
 
 def compared_rows(comparison: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def compared_rows(comparison: pd.DataFrame, metric: str) -> pd.DataFrame:
     return rows.assign(shown=np.where(rows["p_holm"] < LEVEL, shown, ""))
 
 
-def _grid(rows: pd.DataFrame, in_latex: bool) -> tuple[list[str], list[list[str]]]:
+def _grid(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     keys = [*settings_of(rows), "algorithm"]
     fewest, most = seeds_of_settings(_tried(rows), "tried")
     keys += ["pairs"] if fewest < most else []
@@ -66,7 +66,7 @@ def _grid(rows: pd.DataFrame, in_latex: bool) -> tuple[list[str], list[list[str]
          _needed(row)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
-    return header, [list(map(_formula, line)) for line in body] if in_latex else body
+    return header, body
 
 
 def _tried(rows: pd.DataFrame) -> pd.DataFrame:
@@ -74,17 +74,11 @@ def _tried(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(tried=rows["pairs"] + rows["lost"])
 
 
-def _formula(text: str) -> str:
-    """For LaTeX, in which these signs are formulas."""
-    is_formula = any(sign in text for sign in "±<>–")
-    return f"${text}$".replace("±", r"\pm").replace("$–$", "--") if is_formula else text
-
-
 def _difference(row: Mapping[Hashable, Any]) -> str:
     if row["pairs"] == 0:
         return "–"
     error = row["standard_error"]
-    text = render.with_error(row["difference"], error, " ± ", error)
+    text = render.with_error(row["difference"], error, error)
     tried = row["pairs"] + row["lost"]
     return f"{text} ({row['pairs']}/{tried})" if row["lost"] else text
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from onlinefa.files import atomic
 from onlinefa.presentation import (
     METRICS,
     at_step,
@@ -31,16 +31,10 @@ _VALUES = [
 def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
     """Write a table under each path: the metric of its name, in the format of its suffix."""
     summarised = read_summary(summary)
-    formats: dict[str, Callable[[pd.DataFrame, str], str]] = {
-        ".csv": lambda rows, _: rows.drop(columns=["experiment", "resolution", "all_seeds"]).to_csv(
-            index=False
-        ),
-        ".md": to_markdown,
-        ".tex": to_latex,
-    }
     for path in outputs:
-        with atomic(path) as temporary:
-            temporary.write_text(formats[path.suffix](final_rows(summarised, path.stem), path.stem))
+        rows = final_rows(summarised, path.stem)
+        known = rows.drop(columns=["experiment", "resolution", "all_seeds"])
+        render.write(path, known, caption(rows, path.stem), *grid(rows))
 
 
 def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -64,43 +58,31 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def is_best(rows: pd.DataFrame) -> pd.Series:
     """Whether a value is behind the best of its setting by no more than one standard error."""
-    # Beyond nine digits, values are only rounded differently.
-    least = 1e-9 * rows["mean"].abs()
-    return rows["behind"] <= rows["behind_error"].fillna(0).clip(lower=least)
+    # An infinite error would make anything as good. Beyond nine digits, values are only rounded
+    # differently.
+    error = rows["behind_error"].where(rows["behind_error"] < math.inf, 0)
+    return rows["behind"] <= error.clip(lower=1e-9 * rows["mean"].abs())
 
 
 def _resolution(rows: pd.DataFrame) -> pd.Series:
     """The error that decides how many digits are shown: the standard error, or that of the paired
     differences where it is so much smaller that all algorithms would look the same."""
-    # Beyond nine digits, a difference that is the same for all seeds is only rounded differently.
-    paired = rows["behind_error"].where(rows["behind_error"] > 1e-9 * rows["mean"].abs())
+    # Beyond nine digits, what is the same for all seeds is only rounded differently.
+    rounding = 1e-9 * rows["mean"].abs()
+    paired, errors = rows["behind_error"], rows["standard_error"]
+    paired = paired.where(paired > rounding)
     of_best = paired.groupby([rows[key] for key in settings_of(rows)]).transform("min")
-    paired, errors = paired.fillna(of_best), rows["standard_error"]
+    paired = paired.fillna(of_best)
     least = 1e-6 * rows["mean"].abs()  # nobody reads more digits
-    return errors.mask(paired < errors / 10, paired).clip(lower=least)
+    resolution = errors.mask(paired < errors / 10, paired).clip(lower=least)
+    return resolution.mask(errors <= rounding, 0)
 
 
 def to_markdown(rows: pd.DataFrame, metric: str) -> str:
-    def cell(row: pd.Series) -> str:
-        text = _mean_and_error(row, " ± ")
-        return f"**{text}**" if row["best"] else text
-
-    return render.to_markdown(_caption(rows, metric), *_grid(rows, cell))
+    return render.to_markdown(caption(rows, metric), *grid(rows))
 
 
-def to_latex(rows: pd.DataFrame, metric: str) -> str:
-    def cell(row: pd.Series) -> str:
-        if row["ok"] == 0:
-            return "--"
-        text = _mean_and_error(row, r" \pm ")
-        return rf"$\mathbf{{{text}}}$" if row["best"] else f"${text}$"
-
-    return render.to_latex(_caption(rows, metric), *_grid(rows, cell))
-
-
-def _grid(
-    rows: pd.DataFrame, cell: Callable[[pd.Series], str]
-) -> tuple[list[str], list[list[str]]]:
+def grid(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Header and lines of a table: a line per setting and a column per algorithm, or, for networks,
     a line per dataset and algorithm and a column per width."""
     across = columns_of(rows)
@@ -116,7 +98,7 @@ def _grid(
     header = [*down, *(f"{title}{spelled(across, value)}" for value in columns)]
     lines: dict[tuple[Any, ...], dict[Any, str]] = {}
     for _, row in rows.iterrows():
-        lines.setdefault(tuple(row[down]), {})[row[across]] = cell(row)
+        lines.setdefault(tuple(row[down]), {})[row[across]] = _cell(row)
     body = [
         [*map(spelled, down, line), *(cells.get(value, "") for value in columns)]
         for line, cells in sorted(lines.items(), key=lambda item: [*map(position, down, item[0])])
@@ -124,19 +106,24 @@ def _grid(
     return header, body
 
 
+def _cell(row: pd.Series) -> str:
+    text = _mean_and_error(row)
+    return f"**{text}**" if row["best"] else text
+
+
 def _drawn(number: float) -> str:
     return "" if pd.isna(number) else f"{number:.0f}" if number else "closed form"
 
 
-def _mean_and_error(row: pd.Series, plus_minus: str) -> str:
+def _mean_and_error(row: pd.Series) -> str:
     """As many digits as the row's resolution supports, one of its own beyond the first."""
     if row["ok"] == 0:
         return "–"
-    text = render.with_error(row["mean"], row["standard_error"], plus_minus, row["resolution"])
+    text = render.with_error(row["mean"], row["standard_error"], row["resolution"])
     return text if row["ok"] == row["all_seeds"] else f"{text} ({row['ok']}/{row['all_seeds']})"
 
 
-def _caption(rows: pd.DataFrame, metric: str) -> str:
+def caption(rows: pd.DataFrame, metric: str) -> str:
     label = METRICS[metric].label
     contracts = sorted(set(rows["contract"]) - {""})
     facts = [
