@@ -6,6 +6,7 @@ as well. An algorithm without an entry gets one of what is left, always the same
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
@@ -30,7 +31,7 @@ _LOOKS = {
     "online_em": Look("online EM", "#E69F00", "s"),
     "online_sga": Look("online SGA", "#009E73", "^"),
     "batch_ml": Look("maximum likelihood", "#000000", "D"),
-    "diagonal": Look("diagonal control", "#7F7F7F", "x", "--"),
+    "diagonal": Look("diagonal control", "#7F7F7F", "X", "--"),
     "recursive_em": Look("recursive EM", "#D55E00", "P"),
     "recursive_em_auto": Look("recursive EM, K chosen", "#332288", "h"),
     "recursive_em_forgetting": Look("recursive EM, forgetting", "#332288", ">"),
@@ -40,22 +41,22 @@ _LOOKS = {
     "incremental_pca": Look("incremental PCA", "#999933", "p"),
     "swag": Look("SWAG", "#CC79A7", "v"),
     "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
-    "map": Look("MAP", "#AA4499", "|"),
+    "map": Look("MAP", "#AA4499", ">"),
     "ensemble": Look("deep ensemble", "#117733", "d"),
     "laplace": Look("Laplace, last layer", "#DDCC77", "H"),
     "laplace_all": Look("Laplace, all weights", "#661100", "8"),
     "laplace_diagonal": Look("Laplace, diagonal", "#6699CC", "8"),
-    "swa": Look("SWA", "#999933", "1"),
+    "swa": Look("SWA", "#999933", "<"),
     "multiswag": Look("MultiSWAG", "#AA0055", "v"),
     "multi_online_em": Look("multi-FA, online EM", "#B87A00", "s"),
     "multi_fa": Look("multi-FA, recursive EM", "#8A3A00", "P"),
     "mean_field": Look("mean field", "#332288", "x"),
     "vifa": Look("VIFA", "#44AA99", "*"),
     "nuts": Look("NUTS", "#000000", "h", ":"),
-    "gaussian_process": Look("Gaussian process", "#000000", "o", ":"),
-    "nystrom": Look("Nystrom", "#0072B2", "o"),
-    "random_features": Look("random units", "#E69F00", "s"),
-    "fourier_features": Look("random Fourier features", "#009E73", "^"),
+    "gaussian_process": Look("Gaussian process", "#000000", "*", ":"),
+    "nystrom": Look("Nystrom", "#0072B2", "d"),
+    "random_features": Look("random units", "#E69F00", "v"),
+    "fourier_features": Look("random Fourier features", "#009E73", "p"),
 }
 # Approximations of the process itself, with as many features as a network has units.
 FEATURES = ("nystrom", "random_features", "fourier_features")
@@ -65,6 +66,7 @@ _SPARE = [
     (colour, marker)
     for marker in "dH8v^s"
     for colour in ("#AA4499", "#DDCC77", "#661100", "#117733", "#6699CC")
+    if not any((colour, marker) == (taken.colour, taken.marker) for taken in _LOOKS.values())
 ]
 
 
@@ -80,6 +82,18 @@ def in_order(algorithms: list[str]) -> list[str]:
     return sorted(algorithms, key=lambda algorithm: position("algorithm", algorithm))
 
 
+EXPERIMENTS = {
+    "synthetic": "Chapter 5: synthetic factor models",
+    "eigenvalues": "Beyond: eigenvalues that are set",
+    "components": "Beyond: the number of factors",
+    "scale": "Beyond: other units",
+    "change": "Beyond: a model that changes",
+    "linear": "Chapter 6: linear regression",
+    "plane": "Chapter 6: two weights",
+    "gp": "Chapter 7: networks and the Gaussian process",
+    "network": "Networks on tables",
+    "digits": "Networks on digits",
+}
 # What a table's lines and a figure's panels are told apart by, in order.
 _SETTINGS = {
     "synthetic": ["D", "K", "spectrum"],
@@ -241,3 +255,18 @@ def losses(rows: pd.DataFrame) -> pd.Series:
     by_metric = rows["value"].groupby(rows["metric"])
     loss: pd.Series = by_metric.transform(lambda values: METRICS[str(values.name)].loss(values))
     return loss
+
+
+def title_of_figure(name: str) -> str:
+    """Figure 5.1 for figure_5_1; of a picture of one dataset, its name as well."""
+    words = re.sub(r"^(figure|table)_(\d)_(\d)_?", r"\1 \2.\3 ", name).replace("_", " ").strip()
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def title_of_table(name: str) -> str:
+    """What the table in a file of this name is about."""
+    metric = METRICS.get(name.removeprefix("compared_"))
+    if metric is None:
+        return title_of_figure(name)
+    title = f"{metric.label[0].upper()}{metric.label[1:]}"
+    return f"{title}, compared" if name.startswith("compared_") else title

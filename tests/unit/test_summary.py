@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onlinefa import estimators, posteriors
 from onlinefa.experiments import digits, gp, network, synthetic, walking
+from onlinefa.figures import time
 from onlinefa.figures.chapter5 import draw_over_samples
 from onlinefa.presentation import METRICS, in_order, look
 from onlinefa.stats import behind_best
@@ -212,14 +212,34 @@ def test_every_number_of_factors_has_its_own_panels():
     assert "K = 2" in titles[0] and "K = 5" in titles[1]
 
 
-def test_every_algorithm_has_its_own_look():
-    # SWAG-diagonal is the diagonal control under another name, and looks like it.
-    own = [name for name in estimators.names() if name != "swag_diagonal"]
-    own += [name for name in posteriors.names() if not posteriors.is_reference(name)]
-    looks = [look(name) for name in own]
-    assert len({(each.colour, each.marker) for each in looks}) == len(looks)
+def test_an_algorithm_without_an_entry_has_a_look_and_comes_last():
     assert look("not_there_yet") == look("not_there_yet")
+    assert look("not_there_yet").label == "not there yet"
     assert in_order(["zebra", "diagonal", "batch_svd"]) == ["batch_svd", "diagonal", "zebra"]
+
+
+def test_many_panels_in_one_row_are_folded():
+    frames = [rows("diagonal", [1, 2], step=T, D=D) for T in (100, 200) for D in (10, 20, 30, 40)]
+    figure = draw_over_samples(summary_of(*frames), "relative_frobenius")
+    assert [panel.get_title()[:6] for panel in figure.axes] == [
+        "D = 10",
+        "D = 20",
+        "D = 30",
+        "D = 40",
+    ]
+    assert [panel.get_subplotspec().colspan.start for panel in figure.axes] == [0, 1, 2, 0]
+    # What has nothing below it has the label.
+    labelled = [bool(panel.get_xlabel()) for panel in figure.axes]
+    assert labelled == [False, True, True, True]
+
+
+def test_what_swamps_others_is_cut_off_against_seconds_too():
+    quick = [rows("diagonal", [0.1, 0.1], step=T).assign(seconds=T) for T in (100, 200)]
+    slow = [rows("batch_ml", [0.2, 0.2], step=T).assign(seconds=2 * T) for T in (100, 200)]
+    wild = [rows("online_sga", [1e9, 1e9], step=T).assign(seconds=3 * T) for T in (100, 200)]
+    (panel,) = time.draw(summary_of(*quick, *slow, *wild)).axes
+    assert panel.get_ylim()[1] < 2  # the median is 0.2, and ten times as much is shown
+    assert "online SGA: off the scale, up to 1e+09" in panel.texts[0].get_text()
 
 
 def test_every_metric_has_a_label_and_a_table():

@@ -18,6 +18,7 @@ from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import METRICS, in_order, look, over_seeds, position
 
 _MARKERS = 10  # a line has about so many markers and error bars
+_ACROSS = 3
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,23 @@ class Layout:
 def draw_convergence(summary: pd.DataFrame, metric: str, layout: Layout) -> Figure:
     """Mean and standard error over seeds against the steps, on a logarithmic scale."""
     rows, across = _settings(summary, layout.rows), _settings(summary, layout.columns)
-    width, height = 1 + 3.6 * len(across), 1.2 + 2.5 * len(rows)
+    settings = [r | c for r in rows for c in across]
+    # A single row of many panels would be too wide for a page.
+    columns = min(len(across), _ACROSS) if len(rows) == 1 else len(across)
+    lines = math.ceil(len(settings) / columns)
     figure, axes = plt.subplots(
-        len(rows), len(across), squeeze=False, sharex=True, layout="constrained",
-        figsize=(width, height),
+        lines, columns, squeeze=False, sharex=True, layout="constrained",
+        figsize=(1 + 3.6 * columns, 1.2 + 2.5 * lines),
     )  # fmt: skip
-    for axis, setting in zip(axes.flat, [r | c for r in rows for c in across], strict=True):
+    for axis, setting in zip(axes.flat, settings, strict=False):
         here = (summary[list(setting)] == pd.Series(setting)).all(axis="columns")
         draw_panel(axis, summary[here], metric, layout)
         axis.set_title(layout.title.format(**setting))
-    for axis in axes[-1]:
+    for axis in axes.flat[len(settings) :]:
+        axis.remove()
+    for axis in axes.flat[: len(settings)][-columns:]:
         axis.set_xlabel(layout.x_label)
+        axis.tick_params(labelbottom=True)
     for axis in axes[:, 0]:
         axis.set_ylabel(textwrap.fill(METRICS[metric].label, 26))
     add_legend(figure, layout.note, over_seeds(summary))
@@ -92,7 +99,9 @@ def draw_panel(axis: Axes, panel: pd.DataFrame, metric: str, layout: Layout) -> 
     axis.set_yscale("log")
     rows = panel[panel["metric"] == metric]
     values = rows[rows["mean"] > 0]
-    limit = layout.headroom * values.groupby(layout.x)["mean"].median().max()
+    # Algorithms share the steps, if there are several, but not the seconds that these take.
+    place = "step" if values["step"].nunique() > 1 else layout.x
+    limit = layout.headroom * values.groupby(place)["mean"].median().max()
     notes = []
     for algorithm in in_order(list(rows["algorithm"].unique())):
         label = look(algorithm).label
