@@ -10,6 +10,10 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
+# What `snakemake --report` begins with.
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/slurm.smk"
 include: "workflow/rules/data.smk"

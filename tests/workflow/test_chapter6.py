@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -53,6 +54,27 @@ def test_chapter_6_from_a_fetched_table_to_figures(finished_walks):
     assert len(at_the_end) == 2 * 2 * 2  # algorithms x K x walks
     assert (at_the_end["ok"] == 2).all()
     assert planned(snakemake(finished_walks, "-n", *with_walks(finished_walks))) == ({}, set())
+
+
+def test_snakemakes_own_report_has_all_figures_and_tables(finished_walks, tmp_path):
+    page = tmp_path / "report.html"
+    offline = {"https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
+    run = snakemake(finished_walks, *with_walks(finished_walks), "--report", page, **offline)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (line,) = re.findall(r'var results = (\{"results/.*\});$', page.read_text(), re.M)
+    found = json.loads(line)
+    pictures = finished_walks.glob("results/figures/*.png")
+    pages = finished_walks.glob("results/tables/**/*.html")
+    files = [str(path.relative_to(finished_walks)) for path in [*pictures, *pages]]
+    assert len(files) == 7 + 2 * 6 + 2  # figures, metrics of two experiments, datasets and coverage
+    assert sorted(found) == sorted(files)
+    heat_map = found["results/figures/figure_6_4_yacht.png"]
+    assert heat_map["labels"] == {"figure": "Figure 6.4 yacht"}
+    assert "Heat maps of the posterior covariance" in heat_map["caption"]
+    table = found["results/tables/linear/wasserstein2.html"]
+    assert table["labels"] == {"table": "2-Wasserstein distance"}
+    assert "from <tt" in table["caption"]
+    assert all(each["caption"] and each["data_uri"] for each in found.values())
 
 
 def test_where_a_table_comes_from_refits_nothing(finished_walks, tmp_path):

@@ -10,7 +10,9 @@ import onlinefa
 from onlinefa import data, seeds_file
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
+from onlinefa.figures.alternative_text import alternative_text
 from onlinefa.grid import bundles, datasets_of
+from onlinefa.presentation import EXPERIMENTS as TITLES, title_of_figure, title_of_table
 from onlinefa.report import assets_digest
 from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS, compared_metrics
 from onlinefa.validation import ConfigError, validate
@@ -126,6 +128,22 @@ def rows_of(figure):
     """The file that a figure is drawn from."""
     kind = "comparison" if figure in OF_COMPARISONS else "summary"
     return f"results/{kind}/{EXPERIMENT_OF[figure]}.parquet"
+
+
+def in_report(kind, files, caption, category):
+    """Figures or tables, of which `snakemake --report` shows one format, under a category."""
+    suffix, title = {"figure": (".png", title_of_figure), "table": (".html", title_of_table)}[kind]
+
+    def marked(file):
+        return report(
+            file,
+            caption=f"../report/{caption}.rst",
+            category=category,
+            subcategory=f"{kind.capitalize()}s",
+            labels={kind: title(Path(file).stem)},
+        )
+
+    return [marked(file) if file.endswith(suffix) else file for file in files]
 
 
 def tables_compared(experiment):

@@ -10,7 +10,12 @@ for figure in FIGURES:
         input:
             rows=rows_of(figure),
         output:
-            pictures=expand("results/figures/{file}", file=pictures(figure)),
+            pictures=in_report(
+                "figure",
+                expand("results/figures/{file}", file=pictures(figure)),
+                caption="figure",
+                category=TITLES[EXPERIMENT_OF[figure]],
+            ),
         log:
             f"results/logs/figures/{figure}.log",
         benchmark:
@@ -20,6 +25,7 @@ for figure in FIGURES:
             "../../envs/onlinefa.yaml"
         params:
             figure=figure,
+            alternative=alternative_text(figure),
             code=code_digest(f"onlinefa.figures.{figure}"),
         shell:
             r"""

@@ -12,11 +12,16 @@ for experiment in EXPERIMENTS:
         input:
             summary=f"results/summary/{experiment}.parquet",
         output:
-            tables=expand(
-                "results/tables/{experiment}/{metric}.{suffix}",
-                experiment=experiment,
-                metric=METRICS[experiment],
-                suffix=TABLE_FORMATS,
+            tables=in_report(
+                "table",
+                expand(
+                    "results/tables/{experiment}/{metric}.{suffix}",
+                    experiment=experiment,
+                    metric=METRICS[experiment],
+                    suffix=TABLE_FORMATS,
+                ),
+                caption="final",
+                category=TITLES[experiment],
             ),
         log:
             f"results/logs/tables/{experiment}.log",
@@ -44,7 +49,12 @@ for experiment in COMPARED:
         input:
             comparison=f"results/comparison/{experiment}.parquet",
         output:
-            tables=tables_compared(experiment),
+            tables=in_report(
+                "table",
+                tables_compared(experiment),
+                caption="compared",
+                category=TITLES[experiment],
+            ),
         log:
             f"results/logs/tables/compared_{experiment}.log",
         benchmark:
@@ -67,7 +77,12 @@ rule table_of_datasets:
     input:
         tables=map(dataset, DATASETS.get("linear", [])),
     output:
-        tables=multiext("results/tables/table_6_1", *[f".{suffix}" for suffix in TABLE_FORMATS]),
+        tables=in_report(
+            "table",
+            expand("results/tables/table_6_1.{suffix}", suffix=TABLE_FORMATS),
+            caption="datasets",
+            category=TITLES["linear"],
+        ),
     log:
         "results/logs/tables/table_6_1.log",
     benchmark:
@@ -94,7 +109,12 @@ rule table_of_coverage:
     input:
         cells=lambda wildcards: cells(),
     output:
-        tables=multiext("results/tables/coverage", *[f".{suffix}" for suffix in TABLE_FORMATS]),
+        tables=in_report(
+            "table",
+            expand("results/tables/coverage.{suffix}", suffix=TABLE_FORMATS),
+            caption="coverage",
+            category="All cells",
+        ),
     log:
         "results/logs/tables/coverage.log",
     benchmark:
