@@ -155,7 +155,7 @@ def test_what_has_no_value_is_no_number():
 
 def test_markers_are_those_of_the_figures():
     circle, square, cross = (
-        look["shape"] for look in charts.looks(["batch_svd", "online_em", "diagonal"])
+        look["shape"] for look in charts.looks(["batch_svd", "online_em", "mean_field"])
     )
     assert square == "M-0.8,0.8L0.8,0.8L0.8,-0.8L-0.8,-0.8Z"
     assert cross == "M-0.8,0.8L0.8,-0.8M-0.8,-0.8L0.8,0.8"

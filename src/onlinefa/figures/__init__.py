@@ -56,7 +56,3 @@ def draw(figure: str, rows: Path, outputs: Sequence[Path]) -> None:
     for picture, paths in groupby(sorted(outputs), key=lambda path: path.stem):
         dataset = picture.removeprefix(figure).removeprefix("_")
         save(module.draw(read[read["dataset"] == dataset] if dataset else read), list(paths))
-
-
-def alternative_text(picture: str) -> str:
-    return picture

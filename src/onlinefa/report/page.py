@@ -17,9 +17,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from onlinefa.comparison import ranking
 from onlinefa.config import Config
-from onlinefa.figures import FIGURES, alternative_text
+from onlinefa.figures import FIGURES
+from onlinefa.figures.alternative_text import alternative_text
 from onlinefa.files import atomic
-from onlinefa.presentation import METRICS, look, settings_of, spelled
+from onlinefa.presentation import (
+    EXPERIMENTS,
+    METRICS,
+    look,
+    settings_of,
+    spelled,
+    title_of_figure,
+)
 from onlinefa.report import HERE, SCRIPTS, asset, charts, facts, verdicts
 from onlinefa.report.material import Material
 from onlinefa.tables import METRICS as METRICS_OF
@@ -147,11 +155,11 @@ def _section(each: Material, pictures: Sequence[Path]) -> dict[str, Any]:
     """What is written of an experiment before any script has run."""
     section: dict[str, Any] = {
         "name": each.experiment,
-        "title": Config.model_fields[each.experiment].description,
+        "title": EXPERIMENTS[each.experiment],
         "pictures": [
-            picture
+            _picture(path, figure)
             for path in pictures
-            if _experiment_of(path) == each.experiment and (picture := _picture(path))
+            if (figure := _figure_of(path)) and FIGURES[figure] == each.experiment
         ],
         "headline": "There is not a single value yet.",
         "verdicts": [],
@@ -177,13 +185,13 @@ def _ranks(comparison: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
     return {"caption": ranks.caption(found), "header": header, "lines": lines, "labels": labels}
 
 
-def _experiment_of(path: Path) -> str | None:
-    """Of the figure of that name; one that is drawn for each dataset has this behind its own."""
+def _figure_of(path: Path) -> str | None:
+    """The figure of that name; one that is drawn for each dataset has this behind its own."""
     names = [name for name in FIGURES if path.stem == name or path.stem.startswith(f"{name}_")]
-    return FIGURES[max(names, key=len)] if names else None
+    return max(names, key=len, default=None)
 
 
-def _picture(path: Path) -> dict[str, str]:
+def _picture(path: Path, figure: str) -> dict[str, str]:
     """A picture small enough to be one of many in a page."""
     from PIL import Image
 
@@ -194,8 +202,8 @@ def _picture(path: Path) -> dict[str, str]:
         width, height = image.size
     content = base64.b64encode(small.getvalue()).decode()
     return {
-        "name": path.stem.replace("_", " "),
-        "text": alternative_text(path.stem),
+        "name": title_of_figure(path.stem),
+        "text": alternative_text(figure, path.stem.removeprefix(figure).removeprefix("_")),
         "source": f"data:image/webp;base64,{content}",
         "width": str(width),
         "height": str(height),

@@ -77,13 +77,11 @@ def _verdict(two: pd.DataFrame, keys: list[str], p: float) -> Verdict:
     for _, row in rest.iterrows():
         error = row["behind_error"]
         runner_up = look(row["algorithm"]).label
-        behind = render.with_error(row["behind"], error, " ± ", error)
+        behind = render.with_error(row["behind"], error, error)
     return Verdict(
         setting=", ".join(f"{key} {spelled(key, best[key])}" for key in keys),
         best=look(best["algorithm"]).label,
-        value=render.with_error(
-            best["mean"], best["standard_error"], " ± ", best["standard_error"]
-        ),
+        value=render.with_error(best["mean"], best["standard_error"], best["standard_error"]),
         runner_up=runner_up,
         behind=behind,
         p=p,
