@@ -154,7 +154,7 @@ def test_another_metric_is_another_table(page, report):
 
 @pytest.mark.parametrize("width", [320, 390, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_the_screen(chromium, report, width, scheme):
+def test_nothing_is_wider_than_the_screen(chromium, report, width, scheme, tmp_path):
     page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.goto((report / "report.html").as_uri())
     page.wait_for_selector("#synthetic .chart svg")
@@ -166,6 +166,7 @@ def test_nothing_is_wider_than_the_screen(chromium, report, width, scheme):
     brightness = [sum(map(int, colour.strip("rgb()").split(","))) for colour in (ink, paper)]
     assert (brightness[0] < brightness[1]) is (scheme == "light")
     assert abs(brightness[0] - brightness[1]) > 400
+    page.screenshot(path=tmp_path / "report.png", full_page=True)  # to be looked at
     page.close()
 
 

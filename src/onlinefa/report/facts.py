@@ -114,7 +114,9 @@ def provenance(material: Sequence[Material], config: Config) -> dict[str, Any]:
             for name in packages
         },
         "config": yaml.safe_dump(
-            config.model_dump(mode="json", exclude_none=True), sort_keys=False
+            config.model_dump(mode="json", exclude_none=True),
+            sort_keys=False,
+            default_flow_style=None,  # short lists in one line
         ),
     }
 
