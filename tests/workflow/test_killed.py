@@ -75,7 +75,7 @@ def whole_cells(directory: Path) -> int:
     """How many are in the store, each of which can be read."""
     files = list((directory / "store").glob("*/*.parquet"))
     for file in files:
-        assert results._read_one(file, None).num_rows > 0
+        assert results.read_one(file, None).num_rows > 0
     return len(files)
 
 

@@ -52,7 +52,7 @@ def test_without_a_terminal_there_are_few_lines_and_no_control_characters(failed
     shown = [line for line in lines if line.startswith("fits ")]
     assert shown[-1] == "fits 3/4 cells, 1 failed"
     assert 1 <= len(shown) <= len(lines) <= 12
-    assert "Finished. Look at results/figures" in run.stdout
+    assert "Finished. Open results/report.html" in run.stdout
 
 
 def test_a_terminal_shows_all_cells_done_those_in_the_store_at_once(failed_run):
@@ -64,4 +64,4 @@ def test_a_terminal_shows_all_cells_done_those_in_the_store_at_once(failed_run):
     # One cell was fitted before. What has failed is tried again, and fails no more.
     assert set(bars) == {"1", "2"}
     assert bars[-1] == "2"
-    assert "Finished. Look at results/figures" in shown
+    assert "Finished. Open results/report.html" in shown

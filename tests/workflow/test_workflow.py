@@ -420,7 +420,8 @@ def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
     assert lines[2].split() == ["synthetic", "diagonal", "2", "2", "0", "0", "0"]
     shown = onlinefa(tmp_path, source, "show", "synthetic/algorithm~misbehaving/seed~1")
     assert "failed: ValueError: no such luck\nTraceback" in shown
-    run = snakemake(tmp_path, *arguments, "--", "results/tables/coverage.md", source=source)
+    targets = (f"results/cells/{name}.parquet", "results/tables/coverage.md")
+    run = snakemake(tmp_path, *arguments, "--", *targets, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     assert before.items() < fitted(tmp_path).items()
     assert fits(tmp_path) == 3
