@@ -122,6 +122,13 @@ _WALKS = {
 }
 
 
+def called(experiment: str, key: str) -> str:
+    """What readers know a setting as."""
+    if experiment == "plane" and key == "walk":
+        return "learning rate"
+    return {"walk": "walk of SGD", "width": "hidden units"}.get(key, key)
+
+
 def settings_of(rows: pd.DataFrame) -> list[str]:
     """The columns that tell the settings of an experiment apart."""
     return _SETTINGS[rows["experiment"].iloc[0]]

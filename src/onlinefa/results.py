@@ -190,13 +190,12 @@ class Store:
 
     def get(self, digest: str) -> pa.Table | None:
         """The rows of a finished cell; None if it has to be fitted."""
-        if not self.path(digest).exists():
-            return None
-        try:
-            table = read_one(self.path(digest), None)
-        except ResultError:
-            return None  # a damaged entry is fitted again and replaced
-        return table if table["digest"].unique().to_pylist() == [digest] else None
+        return _rows_of(digest, self.path(digest))
+
+    def get_either(self, digest: str) -> pa.Table | None:
+        """The rows of a finished cell, or the one of a cell that failed."""
+        found = self.get(digest)
+        return _rows_of(digest, self.failure(digest)) if found is None else found
 
     def put(self, cell: Cell, digest: str, table: pa.Table) -> None:
         write(_with_identity(table, cell), self.path(digest))
@@ -204,6 +203,16 @@ class Store:
 
     def put_failure(self, cell: Cell, digest: str, table: pa.Table) -> None:
         write(_with_identity(table, cell), self.failure(digest))
+
+
+def _rows_of(digest: str, path: Path) -> pa.Table | None:
+    if not path.exists():
+        return None
+    try:
+        table = read_one(path, None)
+    except ResultError:
+        return None  # a damaged entry is fitted again and replaced
+    return table if table["digest"].unique().to_pylist() == [digest] else None
 
 
 def _written(path: Path) -> tuple[int, Path]:

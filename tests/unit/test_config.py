@@ -321,7 +321,7 @@ def test_a_variant_that_cannot_be_is_one_line(default, name, variant, complaint)
 
 
 def test_a_mixture_takes_no_more_runs_than_there_are(default):
-    two = changed(changed(default, "network.runs", 2), "network.algorithms", ["multiswag"])
+    two = changed(changed(default, "network.runs", 2), "network.algorithms", ["map", "multiswag"])
     with pytest.raises(ConfigError, match=r"network\.runs: 2 is below the 5 of multiswag"):
         validate(two)
     validate(changed(two, "settings.multiswag", {"runs": 2}))

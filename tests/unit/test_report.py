@@ -13,9 +13,11 @@ import pytest
 from test_failures import failed, rows
 from tiny_run import configured, fitted
 
+from onlinefa import results
 from onlinefa.failures import spread
+from onlinefa.provenance import Provenance
 from onlinefa.report import charts, facts
-from onlinefa.report.material import Material, finished, partial
+from onlinefa.report.material import Material, _material, finished, partial
 from onlinefa.report.page import write_report
 from onlinefa.report.verdicts import headline, verdicts
 from onlinefa.results import Store, bundle_path
@@ -58,6 +60,17 @@ def test_the_best_is_told_from_the_runner_up_by_a_paired_t_test():
     assert verdict.how_sure == "not told apart (p = 0.074)"
 
 
+def test_who_is_ahead_must_be_ahead_of_all():
+    # The third is further behind than the runner-up, but as likely as not by chance: differences
+    # 9, 0 and 0 have mean 3 and standard error 3, so that t is 1.
+    summary = summary_of(
+        rows("online_em", [1, 1, 1]), rows("diagonal", [2, 2, 2.01]), rows("online_sga", [10, 1, 1])
+    )
+    (verdict,) = verdicts(summary, METRIC)
+    assert (verdict.best, verdict.runner_up) == ("online EM", "diagonal control")
+    assert verdict.p == pytest.approx(1 - 1 / np.sqrt(3))
+
+
 def test_settings_share_the_risk():
     one = [rows("online_em", [1, 1, 1]), rows("diagonal", [2, 3, 4])]
     two = [
@@ -87,6 +100,35 @@ def test_who_failed_once_is_not_the_best():
     assert (verdict.best, verdict.runner_up, verdict.how_sure) == (
         "diagonal control", "–", "cannot be tested",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [rows("online_em", [1]), failed("online_em", 1)],
+        [
+            rows("online_em", [1]),
+            failed("online_em", 1),
+            rows("swag", [1], seed=1),
+            failed("swag", 0),
+        ],
+    ],
+)
+def test_where_all_failed_once_nobody_is_the_best(frames):
+    summary = summary_of(*frames)
+    assert verdicts(summary, METRIC) == []
+    assert headline(summary, METRIC, []).endswith(
+        "no algorithm has a value for all seeds of any setting."
+    )
+
+
+def test_one_algorithm_alone_is_not_tested():
+    summary = summary_of(rows("online_em", [1, 2]))
+    (verdict,) = found = verdicts(summary, METRIC)
+    assert verdict.how_sure == "cannot be tested"
+    assert headline(summary, METRIC, found).endswith(
+        "online EM is best in the only setting (not tested)."
+    )
 
 
 def test_equal_values_are_not_told_apart():
@@ -143,6 +185,13 @@ def test_what_would_squeeze_all_others_is_marked():
     assert off == {("online_sga", 100)}  # the median is 2
 
 
+def test_above_nothing_everything_is_on_the_scale():
+    names = ["batch_svd", "online_em", "online_sga"]
+    values = [[0, 0], [0, 0], [1, 0]]
+    summary = summary_of(*(rows(name, each) for name, each in zip(names, values, strict=True)))
+    assert charts.chart(summary, "synthetic")["rows"]["off"] == [0, 0, 0]
+
+
 def test_what_has_no_value_is_no_number():
     summary = summary_of(rows("diagonal", [1.0]), rows("online_em", [np.nan], status="diverged"))
     columns = charts.chart(summary, "synthetic")["rows"]
@@ -190,7 +239,36 @@ def test_without_any_cell_the_page_says_so(run, tmp_path):
     page = page_of(partial(jobs, config, tmp_path, Store(tmp_path)), config, tmp_path)
     assert "18 of 18 cells are missing" in page
     assert "<li>synthetic: all 18 cells</li>" in page
-    assert "There is not a single value yet." in page
+    assert "There is not a single value." in page
+
+
+def test_failures_of_a_run_that_has_deleted_their_files_are_told(run, tmp_path):
+    config, folder, jobs = run
+    store, whole = Store(tmp_path / "store"), Store(folder / "store")
+    bad, good = jobs[0].cells()[:2]
+    table = results.table_of_failure(bad, bad.digest(), "no such luck", Provenance())
+    store.put_failure(bad, bad.digest(), table)
+    store.put(good, good.digest(), whole.get(good.digest()))
+    material = partial(jobs, config, tmp_path, store)
+    assert list(facts.coverage(material)["failed"]) == [1, 0, 0]
+    assert [trouble["message"] for trouble in facts.troubles(material)] == ["no such luck"]
+    assert "no such luck" in page_of(material, config, tmp_path)
+
+
+def test_where_all_diverged_the_page_says_so(run, material, tmp_path):
+    config, _, _ = run
+    (each,) = material
+    diverged = each.rows.assign(value=np.nan, status="diverged")
+    summary = summarise(spread(diverged))
+    page = page_of([replace(each, rows=diverged, summary=summary)], config, tmp_path)
+    assert "There is not a single value." in page
+
+
+def test_references_alone_are_compared_with_nobody(run, material):
+    config, _, _ = run
+    (each,) = material
+    alone = each.rows[each.rows["algorithm"] == "diagonal"].assign(algorithm="nuts")
+    assert _material("synthetic", alone, [], config).comparison is None
 
 
 def test_a_finished_run_is_read_from_its_summaries(run, material, tmp_path):

@@ -101,6 +101,26 @@ def test_a_table_is_sorted_by_keys_alone(page, report):
     assert min(means) == pytest.approx(expected(report)["mean"].min(), rel=1e-4)
 
 
+def test_an_order_stays_when_filters_change(page):
+    table = page.get_by_role("region", name="synthetic, final values")
+    table.get_by_role("button", name="mean").click()
+    page.get_by_text("Filters").click()
+    page.get_by_role("checkbox", name="online SGA").uncheck()
+    means = [float(line["mean"]) for line in lines(page)]
+    assert len(means) == 4
+    assert means == sorted(means)
+    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("mean")
+
+
+def test_seeds_that_nobody_would_fit_are_the_most(page):
+    table = page.get_by_role("region", name="synthetic, paired comparisons")
+    table.get_by_role("button", name="seeds needed").click()
+    texts = [row.locator("td").last.inner_text() for row in table.locator("tbody tr").all()]
+    numbers = [1001 if text.startswith(">") else int(text.split()[0]) for text in texts]
+    assert len(numbers) == 4
+    assert numbers == sorted(numbers)
+
+
 def test_filters_hold_for_figures_and_tables(page):
     assert page.locator("#synthetic .chart svg .role-scope .mark-symbol path").count() == 3 * 2 * 2
     page.get_by_text("Filters").click()

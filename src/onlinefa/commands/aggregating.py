@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onlinefa.commands.complaining import in_one_line
+
 if TYPE_CHECKING:
     from onlinefa.commands import Commands
 
@@ -35,12 +37,14 @@ def add(commands: Commands) -> None:
     verify.set_defaults(command=_verify)
 
 
+@in_one_line
 def _summarise(options: argparse.Namespace) -> int:
     from onlinefa.summary import write_summary
 
     return _aggregate(options, lambda _, *files: write_summary(*files))
 
 
+@in_one_line
 def _compare(options: argparse.Namespace) -> int:
     from onlinefa.comparison import write_comparison
 
@@ -51,18 +55,14 @@ def _aggregate(options: argparse.Namespace, write: Callable[..., None]) -> int:
     """What is written from the cells of one experiment, of which `write` is told all."""
     from onlinefa.config import Config
     from onlinefa.grid import bundles
-    from onlinefa.results import ResultError
 
     config = Config.model_validate_json(options.config)
     chosen = [bundle for bundle in bundles(config) if bundle.experiment == options.experiment]
-    try:
-        write(getattr(config, options.experiment), chosen, options.cells, options.output)
-    except ResultError as error:
-        print(error, file=sys.stderr)
-        return 1
+    write(getattr(config, options.experiment), chosen, options.cells, options.output)
     return 0
 
 
+@in_one_line
 def _verify(options: argparse.Namespace) -> int:
     from onlinefa.config import Config
     from onlinefa.failures import failures

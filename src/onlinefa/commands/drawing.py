@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onlinefa.commands.complaining import in_one_line
+
 if TYPE_CHECKING:
     from onlinefa.commands import Commands
 
@@ -71,6 +73,7 @@ def _datasets(options: argparse.Namespace) -> int:
     return 0
 
 
+@in_one_line
 def _coverage(options: argparse.Namespace) -> int:
     from onlinefa.config import Config
     from onlinefa.grid import bundles

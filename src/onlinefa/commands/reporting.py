@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onlinefa.commands.complaining import in_one_line
+
 if TYPE_CHECKING:
     from onlinefa.commands import Commands
 
@@ -28,6 +30,7 @@ def add(commands: Commands) -> None:
     partial.set_defaults(command=_partial_report)
 
 
+@in_one_line
 def _report(options: argparse.Namespace) -> int:
     from onlinefa.config import Config
     from onlinefa.grid import bundles
@@ -40,6 +43,7 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
+@in_one_line
 def _partial_report(options: argparse.Namespace) -> int:
     from onlinefa.config import Config
     from onlinefa.grid import bundles

@@ -14,11 +14,12 @@ function chart(place, experiment, metric, rows, algorithms) {
     field: "label", type: "nominal", legend: null,
     scale: { domain: drawn.map((each) => each.label), range: drawn.map((each) => each.colour) },
   };
-  const along = experiment.x ? line(experiment, metric, rows) : dots(metric, rows, drawn);
+  const isLogarithmic = isWide(rows.map((row) => row.mean));
+  const along = experiment.x ? line(experiment, rows, isLogarithmic) : dots(drawn, isLogarithmic);
   const spec = {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     description: described(experiment, metric, panels, drawn),
-    data: { values: rows },
+    data: { values: isLogarithmic ? rows.map(aboveZero) : rows },
     facet: { field: "panel", type: "nominal", sort: panels, header: { title: null, labelFontSize: 12, labelLimit: panelWidth + names + AXIS / 2 } },
     columns: across,
     spec: {
@@ -36,6 +37,11 @@ function described(experiment, metric, panels, drawn) {
   const along = experiment.x ? ` against ${experiment.xLabel}` : "";
   return `${metric.label}${along}, mean and standard error, for ${drawn.map((each) => each.label).join(", ")};`
     + ` ${panels.length} panels: ${panels.join("; ")}. The table below has the values.`;
+}
+
+// A logarithmic axis has no place for less.
+function aboveZero(row) {
+  return row.mean > 0 && row.low <= 0 ? { ...row, low: row.mean / 2 } : row;
 }
 
 function isWide(values) {
@@ -59,13 +65,12 @@ function shapes(drawn) {
   };
 }
 
-function line(experiment, metric, rows) {
+function line(experiment, rows, logarithmic) {
   const steps = rows.map((row) => row.x);
   const x = {
     field: "x", type: "quantitative", title: experiment.xLabel,
     scale: isWide(steps) ? { type: "log", nice: false } : { zero: false }, axis: { tickCount: 4, format: "~s", grid: false },
   };
-  const logarithmic = isWide(rows.map((row) => row.mean));
   const scale = logarithmic ? { type: "log" } : { zero: false };
   const axis = { tickCount: 4, ...(logarithmic ? {} : { format: "~g" }) };
   const y = { field: "mean", type: "quantitative", title: null, scale, axis };
@@ -86,8 +91,7 @@ function line(experiment, metric, rows) {
   };
 }
 
-function dots(metric, rows, drawn) {
-  const logarithmic = isWide(rows.map((row) => row.mean));
+function dots(drawn, logarithmic) {
   const scale = logarithmic ? { type: "log" } : { zero: false };
   const x = { field: "mean", type: "quantitative", title: null, scale, axis: { tickCount: 4 } };
   const y = { field: "label", type: "nominal", title: null, sort: drawn.map((each) => each.label) };

@@ -9,6 +9,7 @@ import pandas as pd
 
 from onlinefa.presentation import (
     METRICS,
+    called,
     in_order,
     in_reading_order,
     look,
@@ -40,6 +41,7 @@ def chart(summary: pd.DataFrame, experiment: str) -> dict[str, Any]:
     panels = [key for key in keys if key != x]
     return {
         "settings": keys,
+        "called": {key: called(experiment, key) for key in keys},
         "panels": panels,
         "x": x,
         "xLabel": {"step": "epochs" if "walk" in keys else "observations", "width": "hidden units"}
@@ -48,7 +50,7 @@ def chart(summary: pd.DataFrame, experiment: str) -> dict[str, Any]:
             {"name": metric, "label": METRICS[metric].label, "better": METRICS[metric].better}
             for metric in metrics
         ],
-        "rows": _columns(rows, [*FILTERS, "algorithm"]),
+        "rows": _columns(rows, [*keys, "algorithm"]),
     }  # fmt: skip
 
 
@@ -113,7 +115,8 @@ def _off_the_scale(rows: pd.DataFrame) -> pd.Series:
     median = rows["mean"].groupby([rows[key] for key in [*keys, "step"]], dropna=False)
     largest = median.transform("median").groupby([rows[key] for key in keys], dropna=False)
     never_negative = ~(rows["mean"] < 0).groupby(rows["metric"]).transform("any")
-    return never_negative & (rows["mean"] > _HEADROOM * largest.transform("max"))
+    most = largest.transform("max")
+    return never_negative & (most > 0) & (rows["mean"] > _HEADROOM * most)
 
 
 def looks(algorithms: list[str]) -> list[dict[str, str]]:

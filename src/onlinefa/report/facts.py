@@ -39,7 +39,7 @@ def coverage(material: Sequence[Material]) -> pd.DataFrame:
 
 
 def troubles(material: Sequence[Material]) -> list[dict[str, str]]:
-    """Cells that failed, each with the last line of its message, up to a number."""
+    """Cells that failed, each with its message, up to a number."""
     found = list[dict[str, str]]()
     for each in material:
         failed = each.rows[each.rows["metric"] == FAILED]

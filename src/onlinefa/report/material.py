@@ -15,6 +15,7 @@ from onlinefa.cell import Bundle, Cell
 from onlinefa.comparison import compare
 from onlinefa.config import Config
 from onlinefa.failures import spread
+from onlinefa.presentation import METRICS, REFERENCES
 from onlinefa.results import FAILED
 from onlinefa.summary import summarise
 
@@ -35,6 +36,10 @@ class Material:
     """None if there is not a single value."""
     comparison: pd.DataFrame | None
     missing: Sequence[Cell] = ()
+
+    @property
+    def has_values(self) -> bool:
+        return self.summary is not None and bool((self.summary["ok"] > 0).any())
 
 
 def finished(
@@ -77,7 +82,7 @@ def _cells_of(
     try:
         return [results.read_bundle(bundle, folder, results.SCHEMA.names)], []
     except results.ResultError:
-        found = [(cell, store.get(cell.digest())) for cell in bundle.cells()]
+        found = [(cell, store.get_either(cell.digest())) for cell in bundle.cells()]
         there = [table for _, table in found if table is not None]
         return there, [cell for cell, table in found if table is None]
 
@@ -85,12 +90,9 @@ def _cells_of(
 def _material(experiment: str, rows: pd.DataFrame, missing: list[Cell], config: Config) -> Material:
     if (rows["metric"] == FAILED).all():
         return Material(experiment, rows, None, None, missing)
-    reference = getattr(config, experiment).compared_with
-    measured = spread(rows)
-    return Material(
-        experiment,
-        rows,
-        summarise(measured),
-        compare(measured, reference) if reference else None,
-        missing,
-    )
+    measured, reference = spread(rows), getattr(config, experiment).compared_with
+    # References alone are compared with nobody.
+    can_lose = measured["metric"].isin(METRICS) & measured["value"].notna()
+    can_lose &= ~measured["algorithm"].isin({*REFERENCES} - {reference})
+    comparison = compare(measured, reference) if reference and can_lose.any() else None
+    return Material(experiment, rows, summarise(measured), comparison, missing)

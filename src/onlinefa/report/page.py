@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -44,20 +45,22 @@ def write_report(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    core_hours = float(facts.costs(material)["core_hours"].sum())
+    coverage, costs = facts.coverage(material), facts.costs(material)
+    core_hours = float(costs["core_hours"].sum())
     page = environment.get_template("page.html").render(
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         style=asset("style.css"),
         library=_library(),
         script="\n".join(map(asset, SCRIPTS)),
-        data=_embedded(_data(material)),
+        data=_embedded(_data(material, coverage, costs)),
         experiments=[_section(each, pictures) for each in material],
         missing=facts.missing(material),
         number_missing=sum(len(each.missing) for each in material),
         troubles=facts.troubles(material),
+        failed=int(coverage["failed"].sum()),
         core_hours=core_hours,
         time_of_fits=_duration(3600 * core_hours),
-        cells=int(facts.coverage(material)["cells"].sum()),
+        cells=int(coverage["cells"].sum()),
         provenance=facts.provenance(material, config),
     )
     with atomic(output) as temporary:
@@ -85,8 +88,9 @@ def _embedded(data: Any) -> str:
     return text.replace("<", r"\u003c").replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
 
 
-def _data(material: Sequence[Material]) -> dict[str, Any]:
-    shown = [each for each in material if each.summary is not None]
+def _data(
+    material: Sequence[Material], coverage: pd.DataFrame, costs: pd.DataFrame
+) -> dict[str, Any]:
     names = {name for each in material for name in each.rows["algorithm"].unique()}
     return {
         "algorithms": charts.looks(list(names)),
@@ -94,11 +98,11 @@ def _data(material: Sequence[Material]) -> dict[str, Any]:
         "experiments": {
             each.experiment: charts.chart(each.summary, each.experiment)
             | {"compared": _compared(each)}
-            for each in shown
-            if each.summary is not None
+            for each in material
+            if each.summary is not None and each.has_values
         },
-        "coverage": _labelled(facts.coverage(material)),
-        "costs": _labelled(facts.costs(material)),
+        "coverage": _labelled(coverage),
+        "costs": _labelled(costs),
     }
 
 
@@ -112,7 +116,9 @@ def _labelled(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.4g}") if math.isfinite(value) else None
 
 
 def _compared(each: Material) -> list[dict[str, Any]]:
@@ -148,7 +154,7 @@ def _tested(row: Mapping[Hashable, Any], keys: Sequence[str]) -> dict[str, Any]:
 def _finite(value: float) -> float | str | None:
     if pd.isna(value):
         return None
-    return "> 1000" if value == float("inf") else float(f"{value:.6g}")
+    return "Infinity" if math.isinf(value) else float(f"{value:.6g}")
 
 
 def _section(each: Material, pictures: Sequence[Path]) -> dict[str, Any]:
@@ -161,12 +167,12 @@ def _section(each: Material, pictures: Sequence[Path]) -> dict[str, Any]:
             for path in pictures
             if (figure := _figure_of(path)) and FIGURES[figure] == each.experiment
         ],
-        "headline": "There is not a single value yet.",
+        "headline": "There is not a single value.",
         "verdicts": [],
         "ranks": None,
     }
-    if each.summary is not None:
-        metric = verdicts.main_metric(each.experiment)
+    metric = each.summary is not None and verdicts.main_metric(each.summary, each.experiment)
+    if each.summary is not None and metric:
         found = verdicts.verdicts(each.summary, metric)
         section["headline"] = verdicts.headline(each.summary, metric, found)
         section["verdicts"] = [

@@ -3,7 +3,12 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const looks = Object.fromEntries(data.algorithms.map((each) => [each.name, each]));
 const MOST_PANELS = 12;
-const NAMES = { walk: "walk of SGD", width: "hidden units", scale: "scale" };
+
+// What readers know a setting as; in the filters, as in most experiments.
+function called(name) {
+  const all = Object.values(data.experiments).filter((each) => each.called[name]).map((each) => each.called[name]);
+  return [...new Set(all)].join(" or ") || name;
+}
 
 // What is left out, by filter: nothing at first.
 const hidden = Object.fromEntries(["algorithm", ...data.filters].map((name) => [name, new Set()]));
@@ -16,17 +21,15 @@ function rowsOf(experiment) {
   const level = (name, place) => columns[name].levels[columns[name].codes[place]];
   return columns.mean.map((mean, place) => {
     const row = { mean, metric: level("metric", place), algorithm: level("algorithm", place) };
-    for (const name of data.filters) row[name] = level(name, place);
+    for (const name of experiment.settings) row[name] = level(name, place);
     for (const name of ["error", "behind", "behindError", "ok", "seeds", "step", "off", "best"]) row[name] = columns[name][place];
     row.statuses = level("statuses", place);
     row.x = experiment.x === "step" ? row.step : experiment.x ? Number(row[experiment.x]) : 0;
-    row.panel = panels.map((name) => `${NAMES[name] ?? name} ${row[name]}`).join(", ");
+    row.panel = panels.map((name) => `${experiment.called[name]} ${row[name]}`).join(", ");
     row.label = looks[row.algorithm].label;
     row.dash = looks[row.algorithm].line;
     row.low = mean === null ? null : mean - (row.error ?? 0);
     row.high = mean === null ? null : mean + (row.error ?? 0);
-    // A logarithmic axis has no place for less.
-    if (mean > 0 && row.low <= 0) row.low = mean / 2;
     row.shownMean = mean === null ? "–" : short(mean, 5);
     row.shownError = row.error === null ? "–" : short(row.error, 2);
     row.n = row.ok === row.seeds ? String(row.ok) : `${row.ok} of ${row.seeds} (${row.statuses})`;
@@ -47,7 +50,6 @@ class Section {
     this.metric = experiment.metrics[0];
     this.place.append(this.controls());
     this.figure = make("figure");
-    this.legend = make("div");
     this.chart = make("div", { class: "chart" });
     this.caption = make("figcaption");
     this.figure.append(this.chart, this.caption);
@@ -122,7 +124,7 @@ class Section {
     const last = Math.max(...rows.map((row) => row.step));
     const lines = rows.filter((row) => row.step === last).map((row) => ({ ...row, algorithm: row.label }));
     const columns = [
-      ...this.experiment.settings.map((name) => ({ name, title: NAMES[name] ?? name })),
+      ...this.experiment.settings.map((name) => ({ name, title: this.experiment.called[name] })),
       { name: "algorithm" },
       { name: "mean", number: true, show: (value) => short(value, 5) },
       { name: "error", title: "standard error", number: true, show: (value) => short(value, 2) },
@@ -141,9 +143,12 @@ class Section {
       this.tests.replaceChildren(make("p", {}, "By this metric nothing was tested."));
       return;
     }
-    const lines = found.lines.filter(isShown).map((line) => ({ ...line, algorithm: looks[line.algorithm].label }));
+    const lines = found.lines.filter(isShown).map((line) => ({
+      ...line, algorithm: looks[line.algorithm].label,
+      seeds_needed: line.seeds_needed === null ? null : Number(line.seeds_needed),
+    }));
     const columns = [
-      ...found.settings.map((name) => ({ name, title: NAMES[name] ?? name })),
+      ...found.settings.map((name) => ({ name, title: this.experiment.called[name] })),
       { name: "algorithm" },
       { name: "difference", number: true, show: (value) => short(value, 3) },
       { name: "standard_error", title: "standard error", number: true, show: (value) => short(value, 2) },
@@ -151,7 +156,7 @@ class Section {
       { name: "p_holm", title: "p (Holm)", number: true, show: (value) => (value < 0.001 ? "< 0.001" : value.toFixed(3)) },
       { name: "shown", title: "at 5 %" },
       { name: "seeds_needed", title: "seeds needed", number: true, show: (value, line) =>
-        (typeof value === "string" || value > line.pairs ? `${value} (!)` : String(value)) },
+        `${value === Infinity ? "> 1000" : value}${value > line.pairs ? " (!)" : ""}` },
     ];
     table(this.tests, `${this.name}, paired comparisons`, found.caption, columns, lines);
   }
@@ -164,7 +169,7 @@ const sections = [...document.querySelectorAll("section.experiment")]
 function levelsOf(name) {
   const found = new Set();
   for (const experiment of Object.values(data.experiments)) {
-    for (const level of experiment.rows[name].levels) found.add(level);
+    for (const level of experiment.rows[name]?.levels ?? []) found.add(level);
   }
   const levels = [...found];
   if (name === "algorithm") return data.algorithms.map((each) => each.name).filter((each) => found.has(each));
@@ -177,7 +182,7 @@ function addFilters() {
     const levels = levelsOf(name);
     if (levels.length < 2) continue;
     const group = make("fieldset", { "data-filter": name });
-    group.append(make("legend", {}, NAMES[name] ?? name));
+    group.append(make("legend", {}, called(name)));
     for (const level of levels) group.append(choice(name, level));
     const none = make("button", { type: "button" }, "none");
     none.addEventListener("click", () => {
@@ -237,10 +242,11 @@ function addFacts() {
 addFilters();
 addFacts();
 redraw();
-let width = window.innerWidth;
+let width = window.innerWidth, waiting;
 window.addEventListener("resize", () => {
   if (window.innerWidth === width) return;
   width = window.innerWidth;
-  redraw();
+  clearTimeout(waiting);
+  waiting = setTimeout(redraw, 150);
 });
 window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));

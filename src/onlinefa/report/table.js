@@ -18,10 +18,18 @@ function table(place, label, caption, columns, lines) {
   });
 
   function sort(column, head) {
-    const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
-    heads.forEach((each) => each.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", direction);
-    fill([...lines].sort((a, b) => compare(a[column.name], b[column.name], direction)));
+    const isAscending = head.getAttribute("aria-sort") === "ascending";
+    apply({ name: column.name, direction: isAscending ? "descending" : "ascending" });
+  }
+
+  // The order stays when other lines come, by a filter, say.
+  function apply(order) {
+    place.order = order;
+    heads.forEach((head, number) => {
+      if (columns[number].name === order.name) head.setAttribute("aria-sort", order.direction);
+      else head.removeAttribute("aria-sort");
+    });
+    fill([...lines].sort((a, b) => compare(a[order.name], b[order.name], order.direction)));
   }
 
   function fill(ordered) {
@@ -29,6 +37,7 @@ function table(place, label, caption, columns, lines) {
   }
 
   fill(lines);
+  if (columns.some((column) => column.name === place.order?.name)) apply(place.order);
   element.append(make("thead"), body);
   element.tHead.append(names);
   scroll.append(element);
@@ -38,7 +47,8 @@ function table(place, label, caption, columns, lines) {
 // What there is not comes last, whichever the direction.
 function compare(a, b, direction) {
   if (a == null || b == null) return (a == null) - (b == null);
-  const order = typeof a === "number" && typeof b === "number" ? a - b : readable.compare(a, b);
+  const areNumbers = typeof a === "number" && typeof b === "number";
+  const order = areNumbers ? (a > b) - (a < b) : readable.compare(a, b);
   return direction === "ascending" ? order : -order;
 }
 

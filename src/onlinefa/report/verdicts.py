@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from onlinefa.presentation import METRICS, REFERENCES, at_step, look, settings_of, spelled
+from onlinefa.presentation import (
+    METRICS,
+    REFERENCES,
+    at_step,
+    called,
+    look,
+    settings_of,
+    spelled,
+)
 from onlinefa.significance import LEVEL, holm
 from onlinefa.tables import compared_metrics, render
 from onlinefa.tables.final import final_rows
@@ -27,7 +35,8 @@ class Verdict:
     behind: str
     """By how much the runner-up is behind, seed by seed."""
     p: float
-    """Of a paired t test of these two, adjusted by Holm's method for all settings."""
+    """Of paired t tests of the best against all others, adjusted by Holm's method for all settings.
+    """
 
     @property
     def is_clear(self) -> bool:
@@ -41,45 +50,51 @@ class Verdict:
         return f"{'ahead' if self.is_clear else 'not told apart'} ({p})"
 
 
-def main_metric(experiment: str) -> str:
-    """The one by which the summary of an experiment goes."""
-    return compared_metrics(experiment)[0]
+def main_metric(summary: pd.DataFrame, experiment: str) -> str | None:
+    """The one by which an experiment is summed up, of those that have values."""
+    has_value = set(summary.loc[summary["ok"] > 0, "metric"])
+    return next((name for name in compared_metrics(experiment) if name in has_value), None)
 
 
 def verdicts(summary: pd.DataFrame, metric: str) -> list[Verdict]:
     """One for each setting in which somebody has a value for all seeds."""
     rows = final_rows(summary, metric)
-    rows = rows[~rows["algorithm"].isin(REFERENCES) & (rows["ok"] == rows["all_seeds"])]
     keys = settings_of(rows)
-    two = [
-        part.sort_values("behind", kind="stable").head(2)
+    rows = rows[~rows["algorithm"].isin(REFERENCES) & (rows["ok"] == rows["all_seeds"])]
+    ranked = [
+        part.sort_values("behind", kind="stable")
         for _, part in rows[rows["behind"].notna()].groupby(keys, dropna=False, sort=False)
     ]
-    adjusted = holm(np.array([_p(part) for part in two]))
-    return [_verdict(part, keys, p) for part, p in zip(two, adjusted, strict=True)]
+    adjusted = holm(np.array([_p(part) for part in ranked]))
+    return [_verdict(part, keys, p) for part, p in zip(ranked, adjusted, strict=True)]
 
 
-def _p(two: pd.DataFrame) -> float:
-    """Whether the second is behind the first by chance: who is ahead of it, is ahead of all."""
-    if len(two) < 2 or two["ok"].iloc[1] < 2:
+def _p(ranked: pd.DataFrame) -> float:
+    """Whether the first is ahead of all others by chance: as probable as for the likeliest of them.
+
+    That is not always the runner-up: who is further behind may be so with a larger error.
+    """
+    best, others = ranked.iloc[0], ranked.iloc[1:]
+    if others.empty or best["ok"] < 2:
         return np.nan
-    behind, error = two["behind"].iloc[1], two["behind_error"].iloc[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = others["behind"] / others["behind_error"]
     # Beyond nine digits, values are only rounded differently.
-    if behind <= 1e-9 * abs(two["mean"].iloc[0]):
-        return 1.0
-    with np.errstate(divide="ignore"):
-        return float(2 * stats.t.sf(np.float64(behind) / error, two["ok"].iloc[1] - 1))
+    t = t.mask(others["behind"] <= 1e-9 * abs(best["mean"]), 0)
+    return float(2 * stats.t.sf(t.min(), best["ok"] - 1))
 
 
-def _verdict(two: pd.DataFrame, keys: list[str], p: float) -> Verdict:
-    best, rest = two.iloc[0], two.iloc[1:]
+def _verdict(ranked: pd.DataFrame, keys: list[str], p: float) -> Verdict:
+    best, second = ranked.iloc[0], ranked.iloc[1:2]
     runner_up, behind = "–", "–"
-    for _, row in rest.iterrows():
+    for _, row in second.iterrows():
         error = row["behind_error"]
         runner_up = look(row["algorithm"]).label
         behind = render.with_error(row["behind"], error, error)
     return Verdict(
-        setting=", ".join(f"{key} {spelled(key, best[key])}" for key in keys),
+        setting=", ".join(
+            f"{called(best['experiment'], key)} {spelled(key, best[key])}" for key in keys
+        ),
         best=look(best["algorithm"]).label,
         value=render.with_error(best["mean"], best["standard_error"], best["standard_error"]),
         runner_up=runner_up,
@@ -96,8 +111,10 @@ def headline(summary: pd.DataFrame, metric: str, found: Sequence[Verdict]) -> st
         return f"{by}, no algorithm has a value for all seeds of any setting."
     wins = Counter(verdict.best for verdict in found)
     clear = Counter(verdict.best for verdict in found if verdict.is_clear)
+    tested = Counter(verdict.best for verdict in found if not np.isnan(verdict.p))
     parts = [
-        f"{name} is best in {_of(number, len(found))} ({_clearly(clear[name], number)} of chance)"
+        f"{name} is best in {_of(number, len(found))}"
+        f" ({_clearly(clear[name], number) if tested[name] else 'not tested'})"
         for name, number in wins.most_common()
     ]
     return f"{by}: {'; '.join(parts)}."
@@ -114,6 +131,7 @@ def _of(number: int, all_settings: int) -> str:
 
 
 def _clearly(clear: int, number: int) -> str:
-    if clear == number:
-        return "clear" if number == 1 else "in all of them clear"
-    return f"in {clear} of them clear" if clear else "never clear" if number > 1 else "not clear"
+    if number == 1:
+        return "clear of chance" if clear else "not clear of chance"
+    often = "in all of them" if clear == number else f"in {clear} of them" if clear else "never"
+    return f"{often} clear of chance"
