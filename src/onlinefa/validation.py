@@ -34,6 +34,7 @@ def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:
     try:
         config = Config.model_validate(values, context=_variants(values))
         mistakes += [*_wrong_settings(config), *_wrong_variants(config), *_wrong_metrics(config)]
+        mistakes += _nobody_else(config)
         mistakes += _too_few_runs(config) if not mistakes else []
     except ValidationError as error:
         mistakes += [
@@ -110,6 +111,14 @@ def _too_many_components(
             if smallest <= K:
                 text = f"{_shown(K)} must be below every D of {name}, which has {smallest}"
                 yield ("variants", variant, "n_components"), text
+
+
+def _nobody_else(config: Config) -> Iterator[tuple[Place, str]]:
+    """Where the only algorithm is to be compared with itself."""
+    for name in EXPERIMENTS:
+        experiment: Experiment | None = getattr(config, name)
+        if experiment and experiment.algorithms == [experiment.compared_with]:
+            yield (name, "compared_with"), f"{experiment.compared_with} is the only algorithm"
 
 
 def _too_few_runs(config: Config) -> Iterator[tuple[Place, str]]:

@@ -320,6 +320,12 @@ def test_a_variant_that_cannot_be_is_one_line(default, name, variant, complaint)
     assert complaint in line
 
 
+def test_one_algorithm_is_compared_with_nobody(default):
+    alone = changed(changed(default, "gp.algorithms", ["map"]), "gp.compared_with", "map")
+    with pytest.raises(ConfigError, match=r"gp\.compared_with: map is the only algorithm"):
+        validate(alone)
+
+
 def test_a_mixture_takes_no_more_runs_than_there_are(default):
     two = changed(changed(default, "network.runs", 2), "network.algorithms", ["map", "multiswag"])
     with pytest.raises(ConfigError, match=r"network\.runs: 2 is below the 5 of multiswag"):
