@@ -30,7 +30,7 @@ def told(plan: Plan, arguments: Sequence[str] = ()) -> str:
         "\n".join(_changes(plan)),
         "\n".join(plan.damages),
         _total(plan),
-        f"Figures and tables follow. Snakemake's own list of jobs: {dry_run}",
+        f"Of figures and tables Snakemake knows: {dry_run}",
     ]
     return "\n\n".join(filter(None, paragraphs))
 

@@ -182,6 +182,9 @@ def _message(mistake: Any) -> str:
         of_experiment = EXPERIMENTS.get(str(place[0]), Config)
         model = next((_INSIDE[key] for key in _INSIDE if key in place[:-1]), of_experiment)
         return f"unknown key{nearest(str(place[-1]), model.model_fields)}"
+    if mistake["type"] == "list_type":
+        number = " of seeds, or their number" if place[-1] == "seeds" else ""
+        return f"must be a list{number}, got {_shown(mistake['input'])}"
     if mistake["type"] in ("missing", "value_error"):
         return str(text)
     return f"{text}, got {_shown(mistake['input'])}"

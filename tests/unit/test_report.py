@@ -118,8 +118,18 @@ def test_where_all_failed_once_nobody_is_the_best(frames):
     summary = summary_of(*frames)
     assert verdicts(summary, METRIC) == []
     assert headline(summary, METRIC, []).endswith(
-        "no algorithm has a value for all seeds of any setting."
+        "nobody can be called the best of any setting: seeds are missing."
     )
+
+
+def test_who_has_fewer_seeds_and_is_better_leaves_it_undecided():
+    summary = summary_of(rows("online_em", [3, 3, 3]), rows("diagonal", [1], seed=1))
+    assert verdicts(summary, METRIC) == []
+    assert charts.chart(summary, "synthetic")["rows"]["best"] == [0, 0]
+    # But not if it is worse.
+    summary = summary_of(rows("online_em", [3, 3, 3]), rows("diagonal", [4], seed=1))
+    assert [verdict.best for verdict in verdicts(summary, METRIC)] == ["online EM"]
+    assert charts.chart(summary, "synthetic")["rows"]["best"] == [1, 0]
 
 
 def test_one_algorithm_alone_is_not_tested():
@@ -251,7 +261,9 @@ def test_failures_of_a_run_that_has_deleted_their_files_are_told(run, tmp_path):
     store.put(good, good.digest(), whole.get(good.digest()))
     material = partial(jobs, config, tmp_path, store)
     assert list(facts.coverage(material)["failed"]) == [1, 0, 0]
-    assert [trouble["message"] for trouble in facts.troubles(material)] == ["no such luck"]
+    (trouble,) = facts.troubles(material)
+    assert (trouble["reason"], trouble["message"]) == ("no such luck", "no such luck")
+    assert len(trouble["cells"]) == 1
     assert "no such luck" in page_of(material, config, tmp_path)
 
 

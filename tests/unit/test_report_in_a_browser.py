@@ -85,7 +85,7 @@ def test_values_are_those_of_the_parquet(page, report):
         mean, error, seeds = values.loc[(names[line["algorithm"]], spectrum)]
         assert float(line["mean"]) == pytest.approx(mean, rel=1e-4)
         assert float(line["standard error"]) == pytest.approx(error, rel=0.05)
-        assert int(line["n"]) == seeds == 3
+        assert int(line["seeds"]) == seeds == 3
 
 
 def test_a_table_is_sorted_by_keys_alone(page, report):

@@ -6,7 +6,7 @@
 # Without any output, and without a benchmark, which counts as one, the rule is run whenever it is asked for.
 rule more_seeds:
     input:
-        summaries=summaries_judged,
+        summaries=summaries_judged(),
     log:
         "results/logs/more_seeds.log",
     retries: 0
@@ -17,11 +17,12 @@ rule more_seeds:
         config=CONFIG.model_dump_json(),
         summaries="results/summary",
         seeds=SEEDS,
+        told=told_by("more_seeds"),
     shell:
         r"""
         python -m onlinefa more_seeds \
             --config {params.config:q} \
             --summaries {params.summaries:q} \
             --seeds {params.seeds:q} \
-            2>{log:q}
+            >{params.told:q} 2>{log:q}
         """

@@ -46,6 +46,7 @@ rule partial_report:
         cells="results/cells",
         store="results/store",
         report="results/partial_report.html",
+        told=told_by("partial_report"),
     shell:
         r"""
         python -m onlinefa partial_report \
@@ -53,5 +54,5 @@ rule partial_report:
             --cells {params.cells:q} \
             --store {params.store:q} \
             --output {params.report:q} \
-            2>{log:q}
+            >{params.told:q} 2>{log:q}
         """

@@ -41,5 +41,5 @@ onerror:
     if forgotten:
         print(
             f"Cells failed in {len(forgotten)} of {len(BUNDLES)} jobs; the next run tries them again,"
-            " and no others. Which and why: results/tables/coverage.md."
+            " and no others. Which and why: results/report.html, results/tables/coverage.md."
         )

@@ -47,7 +47,7 @@ function aboveZero(row) {
 function isWide(values) {
   values = values.filter((value) => value !== null);
   const positive = values.every((value) => value > 0);
-  return positive && Math.max(...values) > 20 * Math.min(...values);
+  return positive && Math.max(...values) > 4 * Math.min(...values);
 }
 
 const TOOLTIP = [

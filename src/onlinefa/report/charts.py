@@ -18,7 +18,7 @@ from onlinefa.presentation import (
     spelled,
 )
 from onlinefa.tables import METRICS as METRICS_OF
-from onlinefa.tables.final import is_best
+from onlinefa.tables.final import is_best, is_undecided
 
 _MOST_STEPS = 40  # of a line; a screen shows no more
 _HEADROOM = 10
@@ -77,9 +77,10 @@ def _columns(rows: pd.DataFrame, keys: list[str]) -> dict[str, Any]:
         }.items()
     }  # fmt: skip
     all_seeds = rows["seeds"].groupby([rows[key] for key in settings_of(rows)], dropna=False)
+    undecided = pd.concat([is_undecided(part) for _, part in rows.groupby("metric")])
     marks = {
         "off": _off_the_scale(rows),
-        "best": is_best(rows) & (rows["ok"] == all_seeds.transform("max")),
+        "best": is_best(rows) & (rows["ok"] == all_seeds.transform("max")) & ~undecided,
     }
     return named | numbers | {name: mark.astype(int).tolist() for name, mark in marks.items()}
 

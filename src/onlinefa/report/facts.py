@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,6 @@ from onlinefa.results import FAILED
 from onlinefa.tables.coverage import STATUSES, counted
 
 _LINE = ["experiment", "algorithm"]
-_MOST_FAILURES = 200  # that are listed; nobody reads more, and all are in the coverage table
 
 
 def coverage(material: Sequence[Material]) -> pd.DataFrame:
@@ -38,16 +37,23 @@ def coverage(material: Sequence[Material]) -> pd.DataFrame:
     return in_reading_order(found, ["place", "algorithm"])[[*_LINE, "cells", *numbers]]
 
 
-def troubles(material: Sequence[Material]) -> list[dict[str, str]]:
-    """Cells that failed, each with its message, up to a number."""
-    found = list[dict[str, str]]()
-    for each in material:
-        failed = each.rows[each.rows["metric"] == FAILED]
-        for row in failed.head(_MOST_FAILURES - len(found)).to_dict("records"):
-            found.append(
-                {"experiment": each.experiment, "cell": _spelled(row), "message": row["message"]}
-            )
-    return found
+def troubles(material: Sequence[Material]) -> list[dict[str, Any]]:
+    """Cells that failed: those of an experiment together that did so for the same reason."""
+    return [
+        {
+            "experiment": each.experiment,
+            "reason": reason,
+            "cells": [_spelled(row) for row in alike.to_dict("records")],
+            "message": alike["message"].iloc[0],
+        }
+        for each in material
+        for reason, alike in _by_reason(each.rows[each.rows["metric"] == FAILED])
+    ]
+
+
+def _by_reason(failed: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
+    reasons = failed["message"].str.split("\n").str[0]
+    return [(str(reason), alike) for reason, alike in failed.groupby(reasons, sort=False)]
 
 
 def _spelled(row: dict[Any, Any]) -> str:

@@ -57,7 +57,6 @@ def write_report(
         missing=facts.missing(material),
         number_missing=sum(len(each.missing) for each in material),
         troubles=facts.troubles(material),
-        failed=int(coverage["failed"].sum()),
         core_hours=core_hours,
         time_of_fits=_duration(3600 * core_hours),
         cells=int(coverage["cells"].sum()),
@@ -138,7 +137,7 @@ def _compared(each: Material) -> list[dict[str, Any]]:
             "lines": [_tested(row, settings_of(rows)) for row in rows.to_dict("records")],
         }
         for metric, rows in tested.items()
-        if not rows.empty
+        if (rows["pairs"] + rows["lost"]).sum() > 0
     ]
 
 

@@ -26,6 +26,7 @@ function rowsOf(experiment) {
     row.statuses = level("statuses", place);
     row.x = experiment.x === "step" ? row.step : experiment.x ? Number(row[experiment.x]) : 0;
     row.panel = panels.map((name) => `${experiment.called[name]} ${row[name]}`).join(", ");
+    row.setting = experiment.settings.map((name) => row[name]).join();
     row.label = looks[row.algorithm].label;
     row.dash = looks[row.algorithm].line;
     row.low = mean === null ? null : mean - (row.error ?? 0);
@@ -91,7 +92,7 @@ class Section {
     const chosen = new Set(this.withAll ? panels : panels.slice(0, MOST_PANELS));
     const inPanels = valued.filter((row) => chosen.has(row.panel));
     const off = this.withOff ? [] : inPanels.filter((row) => row.off);
-    this.caption.textContent = this.said(off.length, panels.length - chosen.size, rows);
+    this.caption.textContent = valued.length ? this.said(off.length, panels.length - chosen.size, rows) : "";
     // Without a value a line has a gap there.
     this.drawChart(inPanels.map((row) => (off.includes(row) ? { ...row, mean: null, low: null, high: null } : row)));
     this.drawValues(rows);
@@ -122,15 +123,17 @@ class Section {
 
   drawValues(rows) {
     const last = Math.max(...rows.map((row) => row.step));
-    const lines = rows.filter((row) => row.step === last).map((row) => ({ ...row, algorithm: row.label }));
+    const final = rows.filter((row) => row.step === last);
+    const most = (panel) => Math.max(...final.filter((row) => row.setting === panel).map((row) => row.seeds));
+    const lines = final.map((row) => ({ ...row, algorithm: row.label, allSeeds: most(row.setting) }));
     const columns = [
       ...this.experiment.settings.map((name) => ({ name, title: this.experiment.called[name] })),
       { name: "algorithm" },
       { name: "mean", number: true, show: (value) => short(value, 5) },
       { name: "error", title: "standard error", number: true, show: (value) => short(value, 2) },
-      { name: "ok", title: "n", number: true, show: (value, line) => line.n },
+      { name: "ok", title: "seeds", number: true, show: (value, line) => line.n },
       { name: "behind", title: "behind the best", number: true, show: (value, line) =>
-        line.behindError === null ? short(value, 3) : `${short(value, 3)} ± ${short(line.behindError, 2)}` },
+        line.seeds < line.allSeeds ? "–" : line.behindError === null ? short(value, 3) : `${short(value, 3)} ± ${short(line.behindError, 2)}` },
     ];
     const caption = `${this.metric.label}, ${this.metric.better}. Bold: the best of a setting, and what is behind it by no`
       + " more than one standard error of the paired difference.";

@@ -6,7 +6,10 @@ const readable = new Intl.Collator("en", { numeric: true });
 function table(place, label, caption, columns, lines) {
   const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label });
   const element = make("table");
-  if (caption) element.append(make("caption", {}, caption));
+  if (caption) {
+    element.append(make("caption"));
+    element.caption.append(make("span", {}, caption));  // which stays where it is when lines move
+  }
   const names = make("tr"), body = make("tbody");
   const heads = columns.map((column) => {
     const head = make("th", { scope: "col", ...(column.number && { class: "number" }) });

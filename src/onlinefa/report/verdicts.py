@@ -21,7 +21,7 @@ from onlinefa.presentation import (
 )
 from onlinefa.significance import LEVEL, holm
 from onlinefa.tables import compared_metrics, render
-from onlinefa.tables.final import final_rows
+from onlinefa.tables.final import final_rows, is_undecided
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,11 @@ def main_metric(summary: pd.DataFrame, experiment: str) -> str | None:
 
 
 def verdicts(summary: pd.DataFrame, metric: str) -> list[Verdict]:
-    """One for each setting in which somebody has a value for all seeds."""
+    """One for each setting in which somebody has a value for all seeds, unless it is undecided."""
     rows = final_rows(summary, metric)
     keys = settings_of(rows)
-    rows = rows[~rows["algorithm"].isin(REFERENCES) & (rows["ok"] == rows["all_seeds"])]
+    is_complete = (rows["ok"] == rows["all_seeds"]) & ~is_undecided(rows)
+    rows = rows[is_complete & ~rows["algorithm"].isin(REFERENCES)]
     ranked = [
         part.sort_values("behind", kind="stable")
         for _, part in rows[rows["behind"].notna()].groupby(keys, dropna=False, sort=False)
@@ -108,7 +109,7 @@ def headline(summary: pd.DataFrame, metric: str, found: Sequence[Verdict]) -> st
     label = METRICS[metric].label
     by = f"By {label} {at_step(summary[summary['metric'] == metric])}"
     if not found:
-        return f"{by}, no algorithm has a value for all seeds of any setting."
+        return f"{by}, nobody can be called the best of any setting: seeds are missing."
     wins = Counter(verdict.best for verdict in found)
     clear = Counter(verdict.best for verdict in found if verdict.is_clear)
     tested = Counter(verdict.best for verdict in found if not np.isnan(verdict.p))
@@ -123,11 +124,9 @@ def headline(summary: pd.DataFrame, metric: str, found: Sequence[Verdict]) -> st
 def _of(number: int, all_settings: int) -> str:
     if all_settings == 1:
         return "the only setting"
-    return (
-        f"all {number} settings"
-        if number == all_settings
-        else f"{number} of {all_settings} settings"
-    )
+    if number == all_settings:
+        return "both settings" if number == 2 else f"all {number} settings"
+    return f"{number} of {all_settings} settings"
 
 
 def _clearly(clear: int, number: int) -> str:

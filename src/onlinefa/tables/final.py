@@ -56,6 +56,15 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     return rows
 
 
+def is_undecided(rows: pd.DataFrame) -> pd.Series:
+    """Whether somebody who was tried with fewer seeds is better with these than the best of all."""
+    keys = [rows[key] for key in settings_of(rows)] + [rows["step"]]
+    all_seeds = rows["seeds"].groupby(keys, dropna=False).transform("max")
+    is_better = (rows["seeds"] < all_seeds) & (rows["behind"] < 0)
+    undecided: pd.Series = is_better.groupby(keys, dropna=False).transform("any")
+    return undecided
+
+
 def is_best(rows: pd.DataFrame) -> pd.Series:
     """Whether a value is behind the best of its setting by no more than one standard error."""
     # An infinite error would make anything as good. Beyond nine digits, values are only rounded
