@@ -38,10 +38,10 @@ rule all:
 
 
 onsuccess:
-    for target in TARGETS:
+    for target in workflow.dag_settings.targets:
         if Path(told_by(target)).exists():
             print(Path(told_by(target)).read_text(), end="")
-    if not TARGETS:  # who asks for something else knows where it is
+    if not workflow.dag_settings.targets:  # who asks for something else knows where it is
         print(
             "Finished. Open results/report.html; figures are in results/figures, tables in"
             " results/tables, numbers in results/summary and results/cells (Parquet)."

@@ -40,8 +40,6 @@ PREFIX = (
 # Snakemake would take braces in a path for names of its own.
 shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))
 
-# What was asked for, if not `all`; nothing by `snakemake --lint`.
-TARGETS = list(workflow.dag_settings.targets) if workflow.dag_settings else []
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
 EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
 DATASETS = {
@@ -108,17 +106,19 @@ def cells(experiment=None):
     ]
 
 
-def summaries_judged():
+def summaries_judged(wildcards):
     """The summaries of all experiments that ask for more seeds."""
     judged = [name for name in EXPERIMENTS if getattr(CONFIG, name).more_seeds]
-    if not judged and "more_seeds" in TARGETS:
-        sys.exit("no experiment has more_seeds in its configuration (config/README.md)")
+    if not judged:
+        raise WorkflowError("no experiment has more_seeds in its configuration (config/README.md)")
     return [f"results/summary/{name}.parquet" for name in judged]
 
 
 def told_by(target):
-    """Where a rule that answers a question writes its answer, which `onsuccess` prints: what a job
-    prints itself would get between the bars of a terminal."""
+    """Where the answer to a question is written, for `onsuccess` to print.
+
+    What a job prints itself would get between the bars of a terminal.
+    """
     return f"results/logs/{target}.txt"
 
 

@@ -6,7 +6,7 @@
 # Without any output, and without a benchmark, which counts as one, the rule is run whenever it is asked for.
 rule more_seeds:
     input:
-        summaries=summaries_judged(),
+        summaries=summaries_judged,
     log:
         "results/logs/more_seeds.log",
     retries: 0
