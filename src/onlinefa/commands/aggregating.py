@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onlinefa.commands.complaining import in_one_line
+from onlinefa.commands.of_a_grid import add_options, grid_of, in_one_line
 
 if TYPE_CHECKING:
     from onlinefa.commands import Commands
@@ -16,22 +16,15 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     summarise = commands.add_parser("summarise", help="means and standard errors over seeds")
-    summarise.add_argument("experiment")
-    summarise.add_argument("--config", required=True, help="the whole configuration, as JSON")
-    summarise.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
-    summarise.add_argument("--output", required=True, type=Path)
-    summarise.set_defaults(command=_summarise)
-
     compare = commands.add_parser("compare", help="paired tests, and ranks of algorithms")
-    compare.add_argument("experiment")
-    compare.add_argument("--config", required=True, help="the whole configuration, as JSON")
-    compare.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
-    compare.add_argument("--output", required=True, type=Path)
-    compare.set_defaults(command=_compare)
+    for parser, command in ((summarise, _summarise), (compare, _compare)):
+        parser.add_argument("experiment")
+        add_options(parser)
+        parser.add_argument("--output", required=True, type=Path)
+        parser.set_defaults(command=command)
 
     verify = commands.add_parser("verify", help="fail, and say which, if any cell has failed")
-    verify.add_argument("--config", required=True, help="the whole configuration, as JSON")
-    verify.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    add_options(verify)
     verify.add_argument("--logs", required=True, type=Path, help="folder of the logs of fits")
     verify.add_argument("--output", required=True, type=Path)
     verify.set_defaults(command=_verify)
@@ -53,24 +46,19 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _aggregate(options: argparse.Namespace, write: Callable[..., None]) -> int:
     """What is written from the cells of one experiment, of which `write` is told all."""
-    from onlinefa.config import Config
-    from onlinefa.grid import bundles
-
-    config = Config.model_validate_json(options.config)
-    chosen = [bundle for bundle in bundles(config) if bundle.experiment == options.experiment]
+    config, bundles = grid_of(options)
+    chosen = [bundle for bundle in bundles if bundle.experiment == options.experiment]
     write(getattr(config, options.experiment), chosen, options.cells, options.output)
     return 0
 
 
 @in_one_line
 def _verify(options: argparse.Namespace) -> int:
-    from onlinefa.config import Config
     from onlinefa.failures import failures
     from onlinefa.files import atomic
-    from onlinefa.grid import bundles
 
-    config = Config.model_validate_json(options.config)
-    failed = list(failures(bundles(config), options.cells))
+    _, bundles = grid_of(options)
+    failed = list(failures(bundles, options.cells))
     for each in failed:
         log = options.logs / f"{each.bundle.name}.log"
         print(f"{each.cell.experiment}, {each.cell}: {each.reason} ({log})", file=sys.stderr)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onlinefa.commands.complaining import in_one_line
+from onlinefa.commands.of_a_grid import add_options, grid_of, in_one_line
 
 if TYPE_CHECKING:
     from onlinefa.commands import Commands
@@ -39,8 +39,7 @@ def add(commands: Commands) -> None:
     datasets.set_defaults(command=_datasets)
 
     coverage = commands.add_parser("coverage", help="write the table of what became of all cells")
-    coverage.add_argument("--config", required=True, help="the whole configuration, as JSON")
-    coverage.add_argument("--cells", required=True, type=Path, help="folder of fitted cells")
+    add_options(coverage)
     coverage.add_argument("--output", required=True, type=Path, nargs="+", help="one per format")
     coverage.set_defaults(command=_coverage)
 
@@ -75,10 +74,8 @@ def _datasets(options: argparse.Namespace) -> int:
 
 @in_one_line
 def _coverage(options: argparse.Namespace) -> int:
-    from onlinefa.config import Config
-    from onlinefa.grid import bundles
     from onlinefa.tables.coverage import write_table
 
-    config = Config.model_validate_json(options.config)
-    write_table(bundles(config), options.cells, options.output)
+    _, bundles = grid_of(options)
+    write_table(bundles, options.cells, options.output)
     return 0

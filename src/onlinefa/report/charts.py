@@ -18,7 +18,7 @@ from onlinefa.presentation import (
     spelled,
 )
 from onlinefa.tables import METRICS as METRICS_OF
-from onlinefa.tables.final import is_best, is_undecided
+from onlinefa.tables.final import is_best
 
 _MOST_STEPS = 40  # of a line; a screen shows no more
 _HEADROOM = 10
@@ -37,6 +37,9 @@ def chart(summary: pd.DataFrame, experiment: str) -> dict[str, Any]:
     rows = summary[summary["metric"].isin(metrics)]
     keys = settings_of(rows)
     x = _horizontal(rows)
+    # With fewer seeds than others, who is behind by how much would be another question.
+    all_seeds = rows.groupby([*keys, "step", "metric"], dropna=False)["seeds"].transform("max")
+    rows = rows.assign(behind=rows["behind"].where(rows["seeds"] == all_seeds))
     rows = in_reading_order(_thinned(rows), [*keys, "algorithm", "step"])
     panels = [key for key in keys if key != x]
     return {
@@ -76,12 +79,7 @@ def _columns(rows: pd.DataFrame, keys: list[str]) -> dict[str, Any]:
             "behindError": "behind_error", "ok": "ok", "seeds": "seeds", "step": "step",
         }.items()
     }  # fmt: skip
-    all_seeds = rows["seeds"].groupby([rows[key] for key in settings_of(rows)], dropna=False)
-    undecided = pd.concat([is_undecided(part) for _, part in rows.groupby("metric")])
-    marks = {
-        "off": _off_the_scale(rows),
-        "best": is_best(rows) & (rows["ok"] == all_seeds.transform("max")) & ~undecided,
-    }
+    marks = {"off": _off_the_scale(rows), "best": is_best(rows)}
     return named | numbers | {name: mark.astype(int).tolist() for name, mark in marks.items()}
 
 

@@ -104,7 +104,7 @@ def costs(material: Sequence[Material]) -> pd.DataFrame:
 
 
 def provenance(material: Sequence[Material], config: Config) -> dict[str, Any]:
-    """Commits, versions, hosts and devices of all cells, and the configuration as it was used."""
+    """Commits, versions, hosts and devices of all cells, and the configuration behind them."""
     rows = pd.concat(
         each.rows[["digest", "commit", "versions", "device", "host"]].drop_duplicates("digest")
         for each in material

@@ -170,8 +170,7 @@ def _section(each: Material, pictures: Sequence[Path]) -> dict[str, Any]:
         "verdicts": [],
         "ranks": None,
     }
-    metric = each.summary is not None and verdicts.main_metric(each.summary, each.experiment)
-    if each.summary is not None and metric:
+    if each.summary is not None and (metric := verdicts.main_metric(each.summary, each.experiment)):
         found = verdicts.verdicts(each.summary, metric)
         section["headline"] = verdicts.headline(each.summary, metric, found)
         section["verdicts"] = [

@@ -26,7 +26,6 @@ function rowsOf(experiment) {
     row.statuses = level("statuses", place);
     row.x = experiment.x === "step" ? row.step : experiment.x ? Number(row[experiment.x]) : 0;
     row.panel = panels.map((name) => `${experiment.called[name]} ${row[name]}`).join(", ");
-    row.setting = experiment.settings.map((name) => row[name]).join();
     row.label = looks[row.algorithm].label;
     row.dash = looks[row.algorithm].line;
     row.low = mean === null ? null : mean - (row.error ?? 0);
@@ -123,9 +122,7 @@ class Section {
 
   drawValues(rows) {
     const last = Math.max(...rows.map((row) => row.step));
-    const final = rows.filter((row) => row.step === last);
-    const most = (panel) => Math.max(...final.filter((row) => row.setting === panel).map((row) => row.seeds));
-    const lines = final.map((row) => ({ ...row, algorithm: row.label, allSeeds: most(row.setting) }));
+    const lines = rows.filter((row) => row.step === last).map((row) => ({ ...row, algorithm: row.label }));
     const columns = [
       ...this.experiment.settings.map((name) => ({ name, title: this.experiment.called[name] })),
       { name: "algorithm" },
@@ -133,7 +130,7 @@ class Section {
       { name: "error", title: "standard error", number: true, show: (value) => short(value, 2) },
       { name: "ok", title: "seeds", number: true, show: (value, line) => line.n },
       { name: "behind", title: "behind the best", number: true, show: (value, line) =>
-        line.seeds < line.allSeeds ? "–" : line.behindError === null ? short(value, 3) : `${short(value, 3)} ± ${short(line.behindError, 2)}` },
+        line.behindError === null ? short(value, 3) : `${short(value, 3)} ± ${short(line.behindError, 2)}` },
     ];
     const caption = `${this.metric.label}, ${this.metric.better}. Bold: the best of a setting, and what is behind it by no`
       + " more than one standard error of the paired difference.";

@@ -21,7 +21,7 @@ from onlinefa.presentation import (
 )
 from onlinefa.significance import LEVEL, holm
 from onlinefa.tables import compared_metrics, render
-from onlinefa.tables.final import final_rows, is_undecided
+from onlinefa.tables.final import final_rows
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,12 @@ def verdicts(summary: pd.DataFrame, metric: str) -> list[Verdict]:
     """One for each setting in which somebody has a value for all seeds, unless it is undecided."""
     rows = final_rows(summary, metric)
     keys = settings_of(rows)
-    is_complete = (rows["ok"] == rows["all_seeds"]) & ~is_undecided(rows)
+    is_complete = (rows["ok"] == rows["all_seeds"]) & rows["behind"].notna()
     rows = rows[is_complete & ~rows["algorithm"].isin(REFERENCES)]
     ranked = [
         part.sort_values("behind", kind="stable")
-        for _, part in rows[rows["behind"].notna()].groupby(keys, dropna=False, sort=False)
+        for _, part in rows.groupby(keys, dropna=False, sort=False)
+        if part["best"].any()  # or else it is undecided
     ]
     adjusted = holm(np.array([_p(part) for part in ranked]))
     return [_verdict(part, keys, p) for part, p in zip(ranked, adjusted, strict=True)]

@@ -51,26 +51,26 @@ def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
     rows = in_reading_order(rows, [*columns, "algorithm"])
     # Some algorithms may be limited to fewer, and some datasets.
     rows["all_seeds"] = rows.groupby(columns, dropna=False)["seeds"].transform("max")
-    rows["best"] = is_best(rows) & (rows["ok"] == rows["all_seeds"])
+    rows["best"] = is_best(rows)
     rows["resolution"] = _resolution(rows)
     return rows
 
 
-def is_undecided(rows: pd.DataFrame) -> pd.Series:
-    """Whether somebody who was tried with fewer seeds is better with these than the best of all."""
-    keys = [rows[key] for key in settings_of(rows)] + [rows["step"]]
+def is_best(rows: pd.DataFrame) -> pd.Series:
+    """Whether a value is behind the best of its setting by no more than one standard error, and
+    there for all seeds.
+
+    Nobody is the best where somebody who was tried with fewer seeds is better with these.
+    """
+    keys = [rows[key] for key in (*settings_of(rows), "step", "metric") if key in rows]
     all_seeds = rows["seeds"].groupby(keys, dropna=False).transform("max")
     is_better = (rows["seeds"] < all_seeds) & (rows["behind"] < 0)
-    undecided: pd.Series = is_better.groupby(keys, dropna=False).transform("any")
-    return undecided
-
-
-def is_best(rows: pd.DataFrame) -> pd.Series:
-    """Whether a value is behind the best of its setting by no more than one standard error."""
+    is_undecided = is_better.groupby(keys, dropna=False).transform("any")
     # An infinite error would make anything as good. Beyond nine digits, values are only rounded
     # differently.
     error = rows["behind_error"].where(rows["behind_error"] < math.inf, 0)
-    return rows["behind"] <= error.clip(lower=1e-9 * rows["mean"].abs())
+    is_close = rows["behind"] <= error.clip(lower=1e-9 * rows["mean"].abs())
+    return is_close & (rows["ok"] == all_seeds) & ~is_undecided
 
 
 def _resolution(rows: pd.DataFrame) -> pd.Series:
