@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -34,6 +36,13 @@ def snakemake(directory, *arguments, **variables):
     return subprocess.run(
         command(directory, *arguments), capture_output=True, text=True, env=environment(**variables)
     )
+
+
+def with_file(directory, config):
+    """Write a configuration; return the arguments by which Snakemake reads it."""
+    file = Path(directory, "small.yaml")
+    file.write_text(yaml.safe_dump(config))
+    return ("--configfile", str(file))
 
 
 def planned(run):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import yaml
-from running import snakemake
+from running import snakemake, with_file
 
 from onlinefa.config import EXPERIMENTS
 
@@ -16,9 +15,7 @@ ONE_TABLE = {
 
 
 def config_in(directory, **changes):
-    file = directory / "odd.yaml"
-    file.write_text(yaml.safe_dump(ONE_TABLE | changes))
-    return ("--configfile", str(file))
+    return with_file(directory, ONE_TABLE | changes)
 
 
 def variant(name):
@@ -34,11 +31,11 @@ def pwned(directory):
 def test_a_variant_is_a_plain_word(tmp_path, name):
     run = snakemake(tmp_path, *config_in(tmp_path, **variant(name)))
     assert run.returncode == 1
-    (line,) = [line for line in run.stderr.splitlines() if "odd.yaml" in line]
+    (line,) = [line for line in run.stderr.splitlines() if "small.yaml" in line]
     assert "must have small letters, digits and _ only" in line
     assert sorted(path.name for path in tmp_path.iterdir()) in (
-        ["odd.yaml"],
-        [".snakemake", "odd.yaml"],
+        ["small.yaml"],
+        [".snakemake", "small.yaml"],
     )
 
 

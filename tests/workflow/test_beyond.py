@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
-from running import planned, snakemake
+from running import planned, snakemake, with_file
 
 from onlinefa.config import EXPERIMENTS as DEFAULT
 from onlinefa.summary import read_summary
@@ -37,15 +34,9 @@ EXPERIMENTS = ("change", "components", "eigenvalues", "scale")
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     directory = tmp_path_factory.mktemp("beyond")
-    run = snakemake(directory, *with_config(directory, SMALL))
+    run = snakemake(directory, *with_file(directory, SMALL))
     assert run.returncode == 0, run.stdout + run.stderr
     return directory
-
-
-def with_config(directory, config):
-    file = Path(directory, "small.yaml")
-    file.write_text(yaml.safe_dump(config))
-    return ("--configfile", str(file))
 
 
 def errors(directory, experiment, index, metric="relative_frobenius"):
@@ -89,7 +80,7 @@ def test_a_changed_variant_plans_only_its_own_cells(finished):
     changed = SMALL | {"variants": VARIANTS | {"recursive_em_forgetting": {
         "algorithm": "recursive_em", "forgetting": 140
     }}}  # fmt: skip
-    jobs, cells = planned(snakemake(finished, "-n", *with_config(finished, changed)))
+    jobs, cells = planned(snakemake(finished, "-n", *with_file(finished, changed)))
     assert cells == {"change/algorithm~recursive_em_forgetting/D~12/K~2/seeds~0-1"}
     assert jobs["fit"] == 1
-    with_config(finished, SMALL)
+    with_file(finished, SMALL)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from running import ROOT, planned, snakemake
+from running import ROOT, planned, snakemake, with_file
 
 from onlinefa.config import EXPERIMENTS
 
@@ -27,9 +26,7 @@ WALKS = {
 
 def with_walks(directory, **changes):
     """Write the small grid of chapter 6, with some of its linear section changed."""
-    file = Path(directory, "walks.yaml")
-    file.write_text(yaml.safe_dump(WALKS | {"linear": WALKS["linear"] | changes}))
-    return ("--configfile", str(file))
+    return with_file(directory, WALKS | {"linear": WALKS["linear"] | changes})
 
 
 @pytest.fixture(scope="module")

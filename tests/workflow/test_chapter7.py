@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pyarrow.parquet as pq
-import yaml
-from running import planned, snakemake
+from running import planned, snakemake, with_file
 
 from onlinefa.config import EXPERIMENTS
 
@@ -18,9 +17,7 @@ NETWORKS = {
 
 
 def test_chapter_7_from_networks_to_figures_and_what_a_further_width_adds(tmp_path):
-    config = tmp_path / "networks.yaml"
-    config.write_text(yaml.safe_dump(NETWORKS))
-    arguments = ("--configfile", str(config))
+    arguments = with_file(tmp_path, NETWORKS)
     run = snakemake(tmp_path, *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
     results = tmp_path / "results"
@@ -40,7 +37,7 @@ def test_chapter_7_from_networks_to_figures_and_what_a_further_width_adds(tmp_pa
 
     stored = len(list(results.glob("store/**/*.parquet")))
     NETWORKS["gp"]["widths"].append(5)
-    config.write_text(yaml.safe_dump(NETWORKS))
+    with_file(tmp_path, NETWORKS)
     run = snakemake(tmp_path, *arguments, "--", "results/summary/gp.parquet")
     assert run.returncode == 0, run.stdout + run.stderr
     log = (results / "logs/fit/gp/dataset~toy/seeds~0-1.log").read_text()

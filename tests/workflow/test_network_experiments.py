@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pyarrow.parquet as pq
-import yaml
-from running import planned, snakemake
+from running import planned, snakemake, with_file
 
 TRAINED = {
     "algorithms": ["map", "swag", "multiswag", "laplace_all", "vifa"], "compared_with": "multiswag",
@@ -20,9 +19,7 @@ NETWORKS = {
 
 
 def test_networks_from_tables_and_digits_to_comparisons(tmp_path):
-    config = tmp_path / "networks.yaml"
-    config.write_text(yaml.safe_dump(NETWORKS))
-    arguments = ("--configfile", str(config))
+    arguments = with_file(tmp_path, NETWORKS)
     run = snakemake(tmp_path, *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
     results = tmp_path / "results"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from running import ROOT, planned, snakemake
+from running import ROOT, planned, snakemake, with_file
 
 from onlinefa import estimators
 from onlinefa.config import EXPERIMENTS
@@ -47,9 +46,7 @@ def with_config(directory, **changes):
         key: changes.pop(key) for key in ("seeds_per_job", "settings") if key in changes
     }
     config["synthetic"] = SMALL["synthetic"] | changes
-    file = Path(directory, "small.yaml")
-    file.write_text(yaml.safe_dump(config))
-    return ("--configfile", str(file))
+    return with_file(directory, config)
 
 
 @pytest.fixture(scope="module")

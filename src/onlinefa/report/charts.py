@@ -39,7 +39,8 @@ def chart(summary: pd.DataFrame, experiment: str) -> dict[str, Any]:
     x = _horizontal(rows)
     # With fewer seeds than others, who is behind by how much would be another question.
     all_seeds = rows.groupby([*keys, "step", "metric"], dropna=False)["seeds"].transform("max")
-    rows = rows.assign(behind=rows["behind"].where(rows["seeds"] == all_seeds))
+    is_comparable = rows["seeds"] == all_seeds
+    rows = rows.assign(best=is_best(rows), behind=rows["behind"].where(is_comparable))
     rows = in_reading_order(_thinned(rows), [*keys, "algorithm", "step"])
     panels = [key for key in keys if key != x]
     return {
@@ -79,7 +80,7 @@ def _columns(rows: pd.DataFrame, keys: list[str]) -> dict[str, Any]:
             "behindError": "behind_error", "ok": "ok", "seeds": "seeds", "step": "step",
         }.items()
     }  # fmt: skip
-    marks = {"off": _off_the_scale(rows), "best": is_best(rows)}
+    marks = {"off": _off_the_scale(rows), "best": rows["best"]}
     return named | numbers | {name: mark.astype(int).tolist() for name, mark in marks.items()}
 
 
