@@ -57,7 +57,7 @@ def restore(estimator: FactorEstimator, saved: Mapping[str, Any]) -> None:
         for name in ("_state", "_last_estimate", "_dtype", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         if saved["state"] is not None:
-            estimator._validate_params()
+            estimator.check_parameters()
             estimator._dtype = np.dtype(saved["dtype"])
             estimator.n_features_in_ = saved["columns"]
             estimator._last_estimate = []

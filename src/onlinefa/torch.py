@@ -24,7 +24,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import LowRankGaussian
@@ -81,14 +80,14 @@ class WeightPosterior:
 
     def __init__(self, model: nn.Module, estimator: FactorEstimator) -> None:
         self.model = model
-        self.estimator = clone(estimator)
+        self.estimator = estimator.without_data()
         self._layout = _Layout(model)
         self._row = torch.empty(self._layout.dimension, dtype=self._layout.dtype)
 
     @property
     def updates(self) -> int:
         """How many weight vectors were learned from."""
-        return int(getattr(self.estimator, "n_samples_seen_", 0))
+        return self.estimator.n_samples_seen_ if self.estimator.__sklearn_is_fitted__() else 0
 
     def update(self) -> None:
         """Learn from the model's present weights: after a step of the optimiser, or an epoch."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from onlinefa import algorithms
 from onlinefa.config import EXPERIMENTS, Config, Experiment, Limit, MoreSeeds, Trained, Variant
+from onlinefa.constraints import InvalidParameter
 from onlinefa.names import complaint, nearest
 from onlinefa.tables import METRICS
 
@@ -163,11 +164,9 @@ def _wrong_values(
 def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
     # The estimator knows which values it takes. Importing it, and PyTorch perhaps, takes seconds,
     # for which defaults that are spelled out and algorithms that nobody runs need not wait.
-    from sklearn.utils._param_validation import InvalidParameterError
-
     try:
-        algorithms.build(algorithm, {name: value})._validate_params()
-    except InvalidParameterError as error:
+        algorithms.build(algorithm, {name: value}).check_parameters()
+    except InvalidParameter as error:
         yield str(error)
     except ValueError as error:  # of what cannot even be shown
         yield f"cannot be: {error}"

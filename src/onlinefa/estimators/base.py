@@ -14,12 +14,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import DTypeLike
+from sklearn.utils.validation import validate_data
 
+from onlinefa.constraints import ARRAY_LIKE, NOTHING, SEED, Constraints, whole
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
+from onlinefa.parameters import Parametrised
 
 
 class FitDiverged(ArithmeticError):
@@ -39,7 +39,7 @@ class State(Protocol):
         """The Gaussian learned so far; later rows do not change it."""
 
 
-class FactorEstimator(DensityMixin, BaseEstimator):
+class FactorEstimator(Parametrised):
     """Base of all estimators of N(mean, F F' + diag(psi)).
 
     Attributes
@@ -57,11 +57,17 @@ class FactorEstimator(DensityMixin, BaseEstimator):
     single_precision: ClassVar[bool] = False
     """Whether rows of float32 are learned from as such, in half the memory."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "warm_up": [Interval(Integral, 0, None, closed="left")],
-        "init_factors": ["array-like", None],
-        "random_state": ["random_state"],
+    n_features_in_: int
+
+    # Of those who have initial factors.
+    init_factors: Array | None
+    random_state: int | None
+
+    constraints: ClassVar[Constraints] = {
+        "n_components": [whole(1)],
+        "warm_up": [whole(0)],
+        "init_factors": [ARRAY_LIKE, NOTHING],
+        "random_state": SEED,
     }
 
     @abstractmethod
@@ -87,7 +93,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
         return self._absorb(rows)
 
     def _checked(self, X: Any, reset: bool) -> Array:
-        self._validate_params()
+        self.check_parameters()
         rows = validate_data(
             self, X, reset=reset, dtype=self._dtypes(reset), order="C", force_writeable=True
         )
@@ -100,11 +106,11 @@ class FactorEstimator(DensityMixin, BaseEstimator):
             )
         return rows
 
-    def _dtypes(self, reset: bool) -> list[type] | np.dtype[Any]:
+    def _dtypes(self, reset: bool) -> list[DTypeLike]:
         """What rows are converted to: for the first ones what they are if possible, for all others
         what the first ones were."""
         if not reset:
-            return self._dtype
+            return [self._dtype]
         return [np.float64, np.float32] if self.single_precision else [np.float64]
 
     def _absorb(self, rows: Array) -> Self:
@@ -137,14 +143,27 @@ class FactorEstimator(DensityMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    # -- for scikit-learn ----------------------------------------------------------------------
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type="density_estimator", target_tags=TargetTags(required=False))
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from sklearn.utils import estimator_html_repr
+
+        return str(estimator_html_repr(self))
 
     # -- results -------------------------------------------------------------------------------
 
     def gaussian(self) -> LowRankGaussian:
         """What has been learned, as a value that stays as it is when learning goes on."""
-        check_is_fitted(self)
+        self._check_fitted()
         if not self._last_estimate:
             try:
                 self._last_estimate.append(self._state.estimate())
@@ -166,8 +185,17 @@ class FactorEstimator(DensityMixin, BaseEstimator):
 
     @property
     def n_samples_seen_(self) -> int:
-        check_is_fitted(self)
+        self._check_fitted()
         return self._state.count
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
 
     def get_covariance(self) -> Array:
         """The dense D x D covariance."""
@@ -193,7 +221,7 @@ class FactorEstimator(DensityMixin, BaseEstimator):
     def _initial_factors(self, D: int, K: int) -> Array:
         """Section 4.3: `init_factors`, or the Q of a QR decomposition of D x K normals."""
         if self.init_factors is None:
-            random = check_random_state(self.random_state)
+            random = _random_numbers(self.random_state)
             return orthonormal_factors(random.standard_normal((D, K))).astype(self._dtype)
         factors = np.array(self.init_factors, dtype=self._dtype)
         if factors.shape != (D, K):
@@ -215,6 +243,13 @@ class _Diverged:
 
     def estimate(self) -> LowRankGaussian:
         raise FitDiverged(self.message)
+
+
+def _random_numbers(seed: int | np.random.RandomState | None) -> np.random.RandomState:
+    """What scikit-learn makes of a `random_state`: without one, the generator that all share."""
+    if isinstance(seed, np.random.RandomState):
+        return seed
+    return np.random.mtrand._rand if seed is None else np.random.RandomState(seed)
 
 
 def orthonormal_factors(normals: Array) -> Array:

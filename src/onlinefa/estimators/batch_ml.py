@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, above, whole
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.moments import RunningMoments
@@ -45,10 +43,10 @@ class BatchML(FactorEstimator):
 
     online = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "tolerance": [Interval(Real, 0, None, closed="neither")],
-        "max_iterations": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "tolerance": [above(0)],
+        "max_iterations": [whole(1)],
     }
 
     def __init__(
@@ -101,6 +99,8 @@ def maximum_likelihood(
                  "gtol": tolerance, "maxcor": 30},
     )  # fmt: skip
     if result.status == 1:  # a limit was reached; 2 is the end of what rounding allows
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(f"maximum likelihood: {result.message}", ConvergenceWarning, stacklevel=2)
     best = _profile(correlation, K, result.x)[2] * scale[:, None]
     factors[varies, : best.shape[1]] = best  # fewer than K where hardly a column varies

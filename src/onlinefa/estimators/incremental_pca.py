@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, whole
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.moments import RunningMoments
@@ -35,9 +34,9 @@ class IncrementalPCA(FactorEstimator):
     array([[9., 0., 0., 0., 0.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "block_size": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "block_size": [whole(1)],
     }
 
     def __init__(self, n_components: int = 1, *, block_size: int = 100) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, whole
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 
@@ -35,9 +34,9 @@ class OnlineEM(FactorEstimator):
 
     single_precision = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "warm_up": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "warm_up": [whole(1)],
     }
 
     def __init__(

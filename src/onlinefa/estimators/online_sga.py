@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, above
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 
@@ -34,9 +33,9 @@ class OnlineSGA(FactorEstimator):
 
     single_precision = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "learning_rate": [above(0)],
     }
 
     def __init__(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, above, whole
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.warm_start import WarmStart
@@ -38,10 +37,10 @@ class PreconditionedSGA(FactorEstimator):
     (2, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "warm_up": [Interval(Integral, 2, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "learning_rate": [above(0)],
+        "warm_up": [whole(2)],
     }
 
     def __init__(

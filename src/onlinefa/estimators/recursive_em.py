@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from onlinefa.constraints import NOTHING, Constraints, Word, whole
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array
 from onlinefa.ladder import Ladder, most_components
@@ -49,16 +47,15 @@ class RecursiveEM(FactorEstimator):
 
     single_precision = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "n_components": [*FactorEstimator._parameter_constraints["n_components"],
-                         StrOptions({"auto"})],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
-        "inner_steps": [Interval(Integral, 1, None, closed="left")],
-        "warm_up": [Interval(Integral, 2, None, closed="left")],
-        "forgetting": [Interval(Integral, 1, None, closed="left"), None],
-        "max_components": [Interval(Integral, 1, None, closed="left")],
-    }  # fmt: skip
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "n_components": [*FactorEstimator.constraints["n_components"], Word("auto")],
+        "block_size": [whole(1)],
+        "inner_steps": [whole(1)],
+        "warm_up": [whole(2)],
+        "forgetting": [whole(1), NOTHING],
+        "max_components": [whole(1)],
+    }
 
     def __init__(
         self,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from onlinefa.constraints import Constraints
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.estimators.recursive_em import RecursiveEM
 from onlinefa.gaussian import Array, LowRankGaussian
@@ -41,9 +42,9 @@ class ShrunkEM(RecursiveEM):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RecursiveEM._parameter_constraints,
-        "n_components": FactorEstimator._parameter_constraints["n_components"],
+    constraints: ClassVar[Constraints] = {
+        **RecursiveEM.constraints,
+        "n_components": FactorEstimator.constraints["n_components"],
     }
 
     def __init__(

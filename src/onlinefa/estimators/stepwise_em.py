@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, above, at_least, whole
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.warm_start import WarmStart
@@ -42,11 +41,11 @@ class StepwiseEM(FactorEstimator):
     (1, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FactorEstimator._parameter_constraints,
-        "exponent": [Interval(Real, 0.5, 1, closed="right")],
-        "offset": [Interval(Real, 0, None, closed="left")],
-        "warm_up": [Interval(Integral, 2, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        **FactorEstimator.constraints,
+        "exponent": [above(0.5, most=1)],
+        "offset": [at_least(0)],
+        "warm_up": [whole(2)],
     }
 
     def __init__(

@@ -11,15 +11,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval
 from torch import Tensor
 
+from onlinefa.constraints import Constraints, above, whole
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.models.training import Networks
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
@@ -68,10 +67,10 @@ class FactorFamily:
 class Variational(Posterior):
     """The family's member with the largest bound, nearly: by Adam, from the mode."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "steps": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "draws": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        "steps": [whole(1)],
+        "learning_rate": [above(0)],
+        "draws": [whole(1)],
     }
 
     def __init__(self, *, steps: int = 2000, learning_rate: float = 0.03, draws: int = 8) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onlinefa import estimators
+from onlinefa.constraints import Constraints, whole
 from onlinefa.estimators.base import FactorEstimator, orthonormal_factors
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
@@ -61,9 +60,7 @@ class Mixture(FromWalks):
 
     kind: ClassVar[type[FactorEstimator]]
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "runs": [Interval(Integral, 1, None, closed="left")]
-    }
+    constraints: ClassVar[Constraints] = {"runs": [whole(1)]}
 
     def estimator(self, **offered: Any) -> FactorEstimator:
         return estimators.construct(self.kind, {}, **offered)

@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from onlinefa.gaussian import Array
 from onlinefa.models.covariance import Covariance
 from onlinefa.models.gaussian_process import GaussianProcess
 from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.predictive import Mixture
+from onlinefa.parameters import Parametrised
 from onlinefa.randomness import Role
 
 
@@ -124,7 +124,7 @@ class Task(ABC):
         raise TypeError("these networks are not compared with a process")
 
 
-class Posterior(BaseEstimator):
+class Posterior(Parametrised):
     """Base of all posteriors. Settings are keyword-only, with plain values as defaults."""
 
     needs: ClassVar[str | None] = None
@@ -141,8 +141,6 @@ class Posterior(BaseEstimator):
     reference: ClassVar[bool] = False
     """Whether it is what others are held against, and no choice for a user; said in the file, too.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @abstractmethod
     def functions(self, task: Task) -> Functions:

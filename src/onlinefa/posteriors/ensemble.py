@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from onlinefa.constraints import Constraints, whole
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
 
 class Ensemble(Posterior):
     """Networks from different starts."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "members": [Interval(Integral, 2, None, closed="left")]
-    }
+    constraints: ClassVar[Constraints] = {"members": [whole(2)]}
 
     def __init__(self, *, members: int = 5) -> None:
         self.members = members

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from math import sqrt
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from onlinefa.constraints import Constraints, whole
 from onlinefa.gaussian import Array
 from onlinefa.models.likelihoods import Gaussian
 from onlinefa.models.network import NetworkPosterior
@@ -20,7 +19,7 @@ from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Tas
 _MOST_R_HAT = 1.02
 _LEAST_SIZE = 100
 
-_COUNT = [Interval(Integral, 1, None, closed="left")]
+_COUNT = [whole(1)]
 
 
 class NUTS(Posterior):
@@ -35,10 +34,10 @@ class NUTS(Posterior):
     trained: ClassVar[bool] = False
     reference: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "chains": [Interval(Integral, 2, None, closed="left")],
+    constraints: ClassVar[Constraints] = {
+        "chains": [whole(2)],
         "warm_up": _COUNT,
-        "draws": [Interval(Integral, 4, None, closed="left")],
+        "draws": [whole(4)],
         "tree_depth": _COUNT,
     }
 
