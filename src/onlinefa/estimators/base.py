@@ -1,4 +1,4 @@
-"""What every estimator offers, in scikit-learn's conventions.
+"""What every estimator offers, in scikit-learn's conventions and without importing it.
 
 An algorithm is a state that absorbs rows and can be asked for the Gaussian it has learned.
 A new one subclasses `FactorEstimator` and says how its state starts; everything else (checks of the
@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
-from sklearn.utils.validation import validate_data
 
 from onlinefa.constraints import ARRAY_LIKE, NOTHING, SEED, Constraints, whole
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 from onlinefa.parameters import Parametrised
+from onlinefa.rows import checked_rows
 
 
 class FitDiverged(ArithmeticError):
@@ -94,9 +94,7 @@ class FactorEstimator(Parametrised):
 
     def _checked(self, X: Any, reset: bool) -> Array:
         self.check_parameters()
-        rows = validate_data(
-            self, X, reset=reset, dtype=self._dtypes(reset), order="C", force_writeable=True
-        )
+        rows = checked_rows(self, X, self._dtypes(reset), reset=reset, for_kernels=True)
         self._dtype = rows.dtype
         K = getattr(self, "n_components", 0)
         if isinstance(K, Integral) and rows.shape[1] <= K:
@@ -204,7 +202,9 @@ class FactorEstimator(Parametrised):
     def score_samples(self, X: Any) -> Array:
         """Log density of each row."""
         gaussian = self.gaussian()
-        return gaussian.log_prob(validate_data(self, X, reset=False, dtype=np.float64))
+        return gaussian.log_prob(
+            checked_rows(self, X, [np.float64], reset=False, for_kernels=False)
+        )
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean log density of the rows."""
