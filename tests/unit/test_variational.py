@@ -13,7 +13,7 @@ from onlinefa import posteriors
 from onlinefa.experiments.network_task import Candidate, Training
 from onlinefa.gaussian import LowRankGaussian
 from onlinefa.models.training import Networks
-from onlinefa.posteriors._variational import FactorFamily
+from onlinefa.posteriors._factor_family import FactorFamily
 
 SMALL = Training(**vars(TRAINING) | {"width": 1})  # 3 + 1 + 1 weights
 

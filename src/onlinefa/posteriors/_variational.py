@@ -1,67 +1,28 @@
 """Variational inference with a factor Gaussian N(c, FF' + diag(psi)) as the family.
 
 The evidence lower bound is E log p(y | theta) - KL(q || N(0, I)). Its first term is estimated by
-draws theta = c + Fz + sqrt(psi) e, through which gradients in c, F and log psi flow; the second is
-exact: with M = I + F'F/psi,
-2 KL = |c|^2 + |F|^2 + sum(psi) - D - sum(log psi) - log det M.
+draws, through which gradients flow; the second is exact. PyTorch is imported when a fit begins: to
+check settings takes none of it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from onlinefa.constraints import Constraints, above, whole
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.models.training import Networks
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
+if TYPE_CHECKING:
+    from onlinefa.models.training import Networks
+    from onlinefa.posteriors._factor_family import FactorFamily
+
 _NARROW = 0.1  # the standard deviation to begin with, in those of the prior
-
-
-@dataclass(frozen=True, eq=False)
-class FactorFamily:
-    """Parameters to be moved, of B members at once: of shape (B, D), (B, D, K) and (B, D). Without
-    factors, weights are independent."""
-
-    mean: Tensor
-    factors: Tensor
-    log_noise: Tensor
-
-    def parameters(self) -> list[Tensor]:
-        return [self.mean, self.factors, self.log_noise]
-
-    def draw(self, number: int, random: torch.Generator) -> Tensor:
-        """So many of each: (B, number, D)."""
-        B, D, K = self.factors.shape
-        drawn = torch.randn(
-            (B, number, K + D), generator=random, dtype=self.mean.dtype, device=self.mean.device
-        )
-        spread = drawn[..., K:] * torch.exp(self.log_noise / 2)[:, None]
-        return self.mean[:, None] + drawn[..., :K] @ self.factors.mT + spread
-
-    def divergence(self) -> Tensor:
-        """KL from N(0, I) of each, in O(D K^2)."""
-        _, D, K = self.factors.shape
-        noise = torch.exp(self.log_noise)
-        M = torch.eye(K, dtype=noise.dtype, device=noise.device) + self.factors.mT @ (
-            self.factors / noise[..., None]
-        )
-        squares = torch.sum(self.factors**2, dim=(1, 2))
-        squares = squares + torch.sum(self.mean**2 + noise - self.log_noise, dim=1)
-        return (squares - D - torch.logdet(M)) / 2
-
-    def members(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Mean, factors and noise of each."""
-        found = (self.mean, self.factors, torch.exp(self.log_noise))
-        return zip(*(values.detach().double().cpu().numpy() for values in found), strict=True)
 
 
 class Variational(Posterior):
@@ -109,6 +70,10 @@ class Variational(Posterior):
         self, tasks: Sequence[Task], random: np.random.Generator
     ) -> Iterator[tuple[Array, Array, Array]]:
         """Mean, factors and noise for each of them."""
+        import torch
+
+        from onlinefa.models.training import Networks
+
         networks = Networks([task.network for task in tasks])
         family = self._start(networks, tasks, random)
         noise = torch.Generator(device=networks.first.device)
@@ -129,6 +94,8 @@ class Variational(Posterior):
     def _start(
         self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
     ) -> FactorFamily:
+        from onlinefa.posteriors._factor_family import FactorFamily
+
         B, D, K = len(tasks), networks.first.dimension, self.rank(tasks[0])
         factors = _NARROW / 10 * random.standard_normal((D, K))
         given = (

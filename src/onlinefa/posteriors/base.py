@@ -6,17 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
 from onlinefa.gaussian import Array
 from onlinefa.models.covariance import Covariance
 from onlinefa.models.gaussian_process import GaussianProcess
-from onlinefa.models.network import NetworkPosterior
 from onlinefa.models.predictive import Mixture
 from onlinefa.parameters import Parametrised
 from onlinefa.randomness import Role
+
+if TYPE_CHECKING:
+    from onlinefa.models.network import NetworkPosterior
 
 
 class Functions(Protocol):

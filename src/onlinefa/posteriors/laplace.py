@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from onlinefa.gaussian import Array
 from onlinefa.models.gaussian_process import cholesky
-from onlinefa.models.network import NetworkPosterior
 from onlinefa.posteriors.base import (
     Functions,
     GaussianFunctions,
@@ -14,6 +15,9 @@ from onlinefa.posteriors.base import (
     SampledFunctions,
     Task,
 )
+
+if TYPE_CHECKING:
+    from onlinefa.models.network import NetworkPosterior
 
 
 class Laplace(Posterior):

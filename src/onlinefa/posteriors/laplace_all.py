@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from onlinefa.models.network import NetworkPosterior
+from typing import TYPE_CHECKING
+
 from onlinefa.posteriors.laplace import Laplace
+
+if TYPE_CHECKING:
+    from onlinefa.models.network import NetworkPosterior
 
 
 class LaplaceOfAllWeights(Laplace):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onlinefa.constraints import Constraints, whole
 from onlinefa.gaussian import Array
-from onlinefa.models.likelihoods import Gaussian
-from onlinefa.models.network import NetworkPosterior
 from onlinefa.posteriors.base import Functions, Posterior, SampledFunctions, Task
+
+if TYPE_CHECKING:
+    from onlinefa.models.network import NetworkPosterior
 
 # Of no input worse than this, or the chains are no reference.
 _MOST_R_HAT = 1.02
@@ -89,6 +90,8 @@ def _energy(network: NetworkPosterior) -> Callable[[Any], Any]:
     """`NetworkPosterior.energy`, for JAX."""
     import jax.numpy as jnp
     from jax.scipy.special import erf
+
+    from onlinefa.models.likelihoods import Gaussian
 
     X, y, prior, H = network.X, network.y, network.prior, network.width
     p = X.shape[1]
