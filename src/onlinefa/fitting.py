@@ -11,7 +11,6 @@ from time import perf_counter
 from types import MappingProxyType
 
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from onlinefa import algorithms, devices, experiments, failing, results
 from onlinefa.cell import Bundle, Cell
@@ -19,6 +18,7 @@ from onlinefa.checkpoints import kept_at
 from onlinefa.progress import about
 from onlinefa.provenance import Provenance
 from onlinefa.supervising import Begin
+from onlinefa.threads import one_thread
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[st
     """The rows of each cell, by digest."""
     names = "; ".join(map(str, cells))
     log.info("%s: fitting", names)
-    # Loaded first: threads of a library that is imported later would not be limited.
+    # Loaded first: importing them is no part of what a fit takes.
     run = experiments.load(cells[0].experiment)
     import_module(algorithms.module_of(cells[0].estimator))
     if not experiments.fits_together(cells[0].experiment):
@@ -134,8 +134,7 @@ def _fit(cells: list[Cell], tables: Path, device: str, at_once: bool) -> dict[st
         torch.set_num_threads(1)  # its MKL, too, which threadpoolctl does not see
     start = perf_counter()
     provenance = Provenance(devices.describe(device))
-    # One thread, whatever the machine has: the order of sums, and so the bits, depend on it.
-    with threadpool_limits(1), about(_shortly(cells)):
+    with one_thread(), about(_shortly(cells)):
         if at_once:
             from onlinefa.experiments.together import run_together
 
