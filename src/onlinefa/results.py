@@ -14,14 +14,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from onlinefa.cell import Bundle, Cell
 from onlinefa.files import atomic
 from onlinefa.provenance import Provenance
 
-if TYPE_CHECKING:  # it would bring scikit-learn into every summary, figure and table
+if TYPE_CHECKING:  # what fits is not imported with every summary, figure and table
     import pandas as pd
 
     from onlinefa.experiments.tracking import Measurement
@@ -108,7 +110,28 @@ def _table(
         "peak_memory_mb": provenance.peak_memory_mb(),
         **provenance.facts,
     }
-    return pa.Table.from_pylist([same | row for row in rows], SCHEMA)
+    return _of_rows([same | row for row in rows])
+
+
+def _of_rows(rows: list[dict[str, Any]]) -> pa.Table:
+    """By way of JSON, which keeps every bit: of Python's own values, pyarrow would ask pandas, and
+    importing that takes longer than many a fit."""
+    if not rows:
+        return SCHEMA.empty_table()
+    lines = "\n".join(json.dumps(row, allow_nan=False, default=_number) for row in rows).encode()
+    table = pj.read_json(
+        pa.BufferReader(lines),
+        pj.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        pj.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="ignore"),
+    )
+    return table.replace_schema_metadata(SCHEMA.metadata)
+
+
+def _number(value: Any) -> Any:
+    """One of NumPy's as one of Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} cannot be in a row")
 
 
 def write(table: pa.Table, path: Path) -> None:

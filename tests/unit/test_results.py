@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -73,6 +74,24 @@ def test_rows_have_the_schema_and_the_keys(fitted, tmp_path):
     assert row["peak_memory_mb"] > 1
     assert row["host"]
     assert "numpy" in row["versions"]
+
+
+def test_rows_are_the_bits_that_were_measured():
+    """As pyarrow has them when it is given Python's own values, without what a row has no place
+    for."""
+    random = np.random.default_rng(0).integers(0, 2**63, 1000, dtype=np.uint64).view(float)
+    values = [0.1, -0.0, 5e-324, np.float64(1 / 3), np.float32(0.1), 3, None, *random.tolist()]
+    rows = [
+        {"experiment": 'a "line"\nand ü\u2028', "D": 2**63 - 1, "value": value, "elsewhere": []}
+        for value in values
+        if value is None or np.isfinite(value)
+    ]
+    rows[0]["message"] = "long" * 10**6
+    expected = pa.Table.from_pylist(rows, results.SCHEMA)
+    assert results._of_rows(rows).equals(expected, check_metadata=True)
+    signs = np.signbit(results._of_rows(rows)["value"].to_numpy())
+    assert np.array_equal(signs, np.signbit(expected["value"].to_numpy()))
+    assert results._of_rows([]).equals(results.SCHEMA.empty_table(), check_metadata=True)
 
 
 def test_finished_cells_are_not_fitted_again_however_they_are_bundled(fitted, tmp_path):
