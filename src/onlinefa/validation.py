@@ -162,8 +162,8 @@ def _wrong_values(
 
 
 def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
-    # The estimator knows which values it takes. Importing it, and PyTorch perhaps, takes seconds,
-    # for which defaults that are spelled out and algorithms that nobody runs need not wait.
+    # The estimator knows which values it takes. It is imported for that, though nothing that fits;
+    # defaults that are spelled out and algorithms that nobody runs need not wait for it.
     try:
         algorithms.build(algorithm, {name: value}).check_parameters()
     except InvalidParameter as error:
