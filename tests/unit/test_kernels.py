@@ -1,40 +1,46 @@
-"""Pieces of the compiled loops against NumPy."""
+"""Pieces of the compiled loops against NumPy, and columns that are divided among threads."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from onlinefa.kernels.exponential import exponentials
-from onlinefa.kernels.latent import combine
+from onlinefa import FitDiverged, OnlineEM, OnlineSGA, StepwiseEM
+from onlinefa.kernels import columns
+from onlinefa.kernels.online_sga import _grow
+from onlinefa.kernels.products import add_weighted, combine
+
+BOTH = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+SIZES = pytest.mark.parametrize("K", [1, 2, 3, 5, 6, 7, 10, 13])
 
 
-@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 87), (np.float64, 708)])
-def test_exponentials_to_a_unit_of_the_last_place(dtype, limit):
+@BOTH
+@pytest.mark.parametrize("largest", [1e-9, 0.031, 0.5, 80])
+def test_noise_grows_by_an_exponential(dtype, largest):
     random = np.random.default_rng(0)
-    x = np.concatenate([random.uniform(-limit, limit, 20000), 0.01 * random.normal(size=1000), [0]])
-    x = x.astype(dtype)
-    found = np.empty_like(x)
-    exponentials(x, found)
-    exact = np.exp(x.astype(np.longdouble))
-    assert np.max(np.abs(found / exact - 1)) < np.finfo(dtype).eps
-    assert found[-1] == 1
+    step = random.uniform(-largest, largest, 700).astype(dtype)
+    noise = random.uniform(0.5, 2, 700).astype(dtype)
+    exact = noise * np.exp(step.astype(np.longdouble))
+    assert _grow(noise, step)
+    assert np.max(np.abs(noise / exact - 1)) < 1.5 * np.finfo(dtype).eps
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_exponentials_of_what_is_no_usable_number(dtype):
-    x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 800, -800], dtype)
-    found = np.empty_like(x)
-    exponentials(x, found)
-    np.testing.assert_array_equal(found, [np.nan, np.inf, 0, np.inf, 0, np.inf, 0])
+@BOTH
+@pytest.mark.parametrize("step", [np.nan, np.inf, -np.inf, 1e30, -1e30, 800, -800])
+def test_noise_that_is_no_usable_number(dtype, step):
+    noise, steps = np.ones(40, dtype), np.zeros(40, dtype)
+    steps[17] = step
+    assert not _grow(noise, steps)
+    np.testing.assert_array_equal(np.delete(noise, 17), 1)
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 5, 6, 7, 10, 13])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@SIZES
+@BOTH
 def test_combine_is_a_product_of_matrices(K, dtype):
     random = np.random.default_rng(K)
     weights, matrix = random.normal(size=(K, K)), random.normal(size=(K, 40)).astype(dtype)
     out = np.full((K, 50), 7, dtype)
+    out[:, 11:44] = np.nan  # whatever was there
     combine(weights, matrix, 5, 38, out, 11)
     tolerance = 20 * np.finfo(dtype).eps
     np.testing.assert_allclose(
@@ -42,3 +48,55 @@ def test_combine_is_a_product_of_matrices(K, dtype):
     )
     assert (out[:, :11] == 7).all()
     assert (out[:, 44:] == 7).all()
+
+
+@SIZES
+@BOTH
+def test_weighted_products_of_rows(K, dtype):
+    random = np.random.default_rng(K)
+    F, y = random.normal(size=(K, 40)).astype(dtype), random.normal(size=33).astype(dtype)
+    weight, before = random.uniform(1, 2, 33).astype(dtype), random.normal(size=(K + 1, K))
+    sums = before.copy()
+    add_weighted(F, y, weight, 5, 38, sums)
+    f = F[:, 5:38].astype(float)
+    added = np.vstack([np.tril((f * weight) @ f.T), (f * weight) @ y])
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(sums, before + added, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("model", [OnlineSGA, OnlineEM, StepwiseEM])
+@BOTH
+def test_threads_change_no_bit(model, dtype, monkeypatch):
+    # Chunks are many, and the last is not full; a thread works on several.
+    monkeypatch.setattr(columns, "_COLUMNS_OF_A_THREAD", columns.CHUNK)
+    D = 5 * columns.CHUNK + 700
+    rows = np.random.default_rng(0).normal(size=(8, D)).astype(dtype)
+    found = []
+    for threads in (1, 2, 3):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        assert columns.number_of_threads(D) == threads
+        found.append(model(3, warm_up=3, random_state=0).fit(rows).gaussian())
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.mean, found[0].mean)
+        np.testing.assert_array_equal(other.factors, found[0].factors)
+        np.testing.assert_array_equal(other.noise, found[0].noise)
+
+
+def test_a_fit_that_diverges_says_the_same_in_threads(monkeypatch):
+    monkeypatch.setattr(columns, "_COLUMNS_OF_A_THREAD", columns.CHUNK)
+    rows = 1e6 * np.random.default_rng(0).normal(size=(30, 2 * columns.CHUNK))
+    messages = []
+    for threads in (1, 2):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        with pytest.raises(FitDiverged) as divergence:
+            OnlineSGA(2, learning_rate=1.0, warm_up=3, random_state=0).fit(rows)
+        messages.append(str(divergence.value))
+    assert messages[0] == messages[1]
+
+
+def test_few_columns_are_not_shared(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    assert columns.number_of_threads(1000) == 1
+    assert columns.number_of_threads(10**7) == 8
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert columns.number_of_threads(10**9) >= 1

@@ -65,16 +65,14 @@ class _State:
         self.warm_up = warm_up
         self.mean = np.zeros(D, dtype)
         self.F = np.ascontiguousarray(factors.T)
-        self.beta = np.zeros(D, dtype)
         self.psi = np.ones(D, dtype)
 
     def absorb(self, X: Array) -> None:
         from onlinefa.kernels import online_sga
 
         absorbed = online_sga.absorb(
-            X, self.count, self.warm_up, self.learning_rate, False, self.mean, self.F, self.beta,
-            self.psi,
-        )  # fmt: skip
+            X, self.count, self.warm_up, self.learning_rate, False, self.mean, self.F, self.psi
+        )
         self.count += absorbed
         if absorbed < len(X):
             raise FitDiverged(f"online SGA diverged at observation {self.count + 1}")

@@ -73,13 +73,12 @@ class _State(WarmStart):
         self.F = np.ascontiguousarray(factors.T)
         # A column that has not varied yet needs some noise to divide by: as much as the others.
         self.psi = np.where(noise > 0, noise, noise.mean() or 1.0)
-        self.beta = np.log(self.psi)
 
     def _learn(self, X: Array) -> None:
         from onlinefa.kernels import online_sga
 
         absorbed = online_sga.absorb(
-            X, self.count, 0, self.learning_rate, True, self.mean, self.F, self.beta, self.psi
+            X, self.count, 0, self.learning_rate, True, self.mean, self.F, self.psi
         )
         self.count += absorbed
         if absorbed < len(X):

@@ -1,68 +1,96 @@
 """Algorithm 2, online expectation-maximisation, over a block of rows."""
 
+from __future__ import annotations
+
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.latent import (
-    REORDERED_SUMS,
-    TILE,
-    combine,
-    expect,
-    infer,
-    invert_in_place,
-    reset,
-)
+from onlinefa.gaussian import Array
+from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks, number_of_threads
+from onlinefa.kernels.latent import expect, infer, invert_in_place
+from onlinefa.kernels.products import REORDERED_SUMS, combine
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def absorb(rows, count, warm_up, mean, F, psi, A, B, d2, smallest_noise):
+def absorb(
+    rows: Array, count: int, warm_up: int, mean: Array, F: Array, psi: Array, A: Array, B: Array,
+    d2: Array, smallest_noise: float,
+) -> int:  # fmt: skip
     """Absorb the rows in place; return how many, fewer than given when the fit diverges.
 
     F and A are K x D. During the warm-up the running statistics move, F and psi do not.
     """
     K, D = F.shape
-    scratch = np.empty((3, TILE), F.dtype)
+    sums = np.empty((number_of_chunks(D), K + 1, K))
+    m, inverse_H = np.empty(K), np.empty((K, K))
+    settings, state = (warm_up, smallest_noise), (m, inverse_H, mean, F, psi, A, d2, sums)
+    threads = number_of_threads(D)
+    if threads == 1:
+        return _absorb(rows, count, settings, B, state)
+    return in_threads(
+        threads, len(sums), len(rows), count,
+        lambda t: begin(t, sums, m, B, inverse_H),
+        lambda n, t, first, last: sweep(rows, n, t, first, last, settings, state),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _absorb(rows, count, settings, B, state):
+    m, inverse_H, _, _, _, _, _, sums = state
+    for n in range(-1, len(rows)):
+        t = count + n + 1
+        if n >= 0 and not begin(t, sums, m, B, inverse_H):
+            return n
+        sweep(rows, n, t, 0, len(sums), settings, state)
+    return len(rows)
+
+
+@njit(cache=True, error_model="numpy")
+def begin(t, sums, m, B, inverse_H):
+    """The mean m of the latent variables given a row, B, the average of m m', and H^-1."""
+    H = inverse_H
+    if not infer(sums, H, m):  # which is Sigma so far
+        return False
+    for i in range(len(m)):
+        for j in range(len(m)):
+            B[i, j] += (m[i] * m[j] - B[i, j]) / t
+            H[i, j] += B[i, j]
+    invert_in_place(H)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
+    """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
+    warm_up, smallest_noise = settings
+    m, inverse_H, mean, F, psi, A, d2, sums = state
+    K, D = F.shape
+    scratch, is_last = np.empty((2, TILE), F.dtype), n + 1 == len(rows)
     # After the warm-up, F and psi follow from A and d2. They are written to memory after the last
     # row only; in between a tile of them is enough.
     F_tile, psi_tile = np.empty((K, TILE), F.dtype), np.empty(TILE, F.dtype)
-    Sigma, projection, m, H = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
-    for n in range(-1, rows.shape[0]):
-        t, is_last = count + n + 1, n + 1 == rows.shape[0]
-        if n >= 0:
-            if not infer(Sigma, projection, m):
-                return n
-            for i in range(K):
-                for j in range(K):
-                    B[i, j] += (m[i] * m[j] - B[i, j]) / t
-                    H[i, j] = Sigma[i, j] + B[i, j]
-            invert_in_place(H)
-        reset(Sigma, projection)
-        for first in range(0, D, TILE):
+    for chunk in range(first_chunk, last_chunk):
+        total = sums[chunk]
+        total[:] = 0
+        for first in range(chunk * CHUNK, min((chunk + 1) * CHUNK, D), TILE):
             last = min(first + TILE, D)
             if n >= 0:
                 move(rows[n], mean, m, 1 / t, first, last, scratch, A, d2)
             if n < 0 or t <= warm_up:
                 if not is_last:
-                    expect(
-                        rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, Sigma,
-                        projection,
-                    )  # fmt: skip
+                    expect(rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, total)
             elif is_last:
-                maximise(A, H, d2, first, last, F, psi, first, smallest_noise)
+                maximise(A, inverse_H, d2, first, last, F, psi, first, smallest_noise)
             else:
-                maximise(A, H, d2, first, last, F_tile, psi_tile, 0, smallest_noise)
-                expect(
-                    rows[n + 1], t + 1, first, last, mean, F_tile, psi_tile, 0, scratch, Sigma,
-                    projection,
-                )  # fmt: skip
-    return rows.shape[0]
+                maximise(A, inverse_H, d2, first, last, F_tile, psi_tile, 0, smallest_noise)
+                expect(rows[n + 1], t + 1, first, last, mean, F_tile, psi_tile, 0, scratch, total)
+    return True
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def move(row, mean, m, weight, first, last, scratch, A, d2):
     """Move a tile of the averages A of d m' and d2 of d^2 by a weight towards the present ones."""
     y, mu, squares = row[first:last], mean[first:last], d2[first:last]
-    d_ = scratch[2, : last - first]
+    d_ = scratch[0, : last - first]
     share = mu.dtype.type(weight)
     for d in range(len(y)):
         d_[d] = y[d] - mu[d]

@@ -1,78 +1,170 @@
 """Algorithm 1, online stochastic gradient ascent, over a block of rows."""
 
+from __future__ import annotations
+
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.exponential import exponentials
-from onlinefa.kernels.latent import REORDERED_SUMS, TILE, combine, expect, infer, reset
+from onlinefa.gaussian import Array
+from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks, number_of_threads
+from onlinefa.kernels.latent import expect, infer
+from onlinefa.kernels.products import REORDERED_SUMS, combine
+
+# Up to here, exp of a step of log psi is a polynomial, for which there are vector instructions. At
+# a learning rate of 0.001, larger steps are those of residuals beyond eight standard deviations.
+_LARGEST_STEP = 1 / 32
 
 
-@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def absorb(rows, count, warm_up, learning_rate, preconditioned, mean, F, beta, psi):
+def absorb(
+    rows: Array, count: int, warm_up: int, learning_rate: float, preconditioned: bool, mean: Array,
+    F: Array, psi: Array,
+) -> int:  # fmt: skip
     """Absorb the rows in place; return how many, fewer than given when the fit diverges.
 
     F is K x D. During the warm-up only the running mean moves. Preconditioned, the gradient of the
     factors is multiplied by psi, and so has the factors' own units.
     """
     K, D = F.shape
-    scratch = np.empty((3, TILE), F.dtype)
-    FM = np.empty((K, TILE), F.dtype)
-    Sigma, projection, m, moment = np.empty((K, K)), np.empty(K), np.empty(K), np.empty((K, K))
-    for n in range(-1, rows.shape[0]):
-        t = count + n + 1
-        if n >= 0:
-            if not infer(Sigma, projection, m):
-                return n
-            for i in range(K):
-                for j in range(K):
-                    moment[i, j] = Sigma[i, j] + m[i] * m[j]
-        reset(Sigma, projection)
-        for first in range(0, D, TILE):
+    sums = np.empty((number_of_chunks(D), K + 1, K))
+    Sigma, m, moment = np.empty((K, K)), np.empty(K), np.empty((K, K))
+    settings, state = (warm_up, learning_rate, preconditioned), (m, moment, mean, F, psi, sums)
+    threads = number_of_threads(D)
+    if threads == 1:
+        return _absorb(rows, count, settings, Sigma, state)
+    return in_threads(
+        threads, len(sums), len(rows), count,
+        lambda t: begin(sums, Sigma, m, moment),
+        lambda n, t, first, last: sweep(rows, n, t, first, last, settings, state),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _absorb(rows, count, settings, Sigma, state):
+    m, moment, _, _, _, sums = state
+    for n in range(-1, len(rows)):
+        if n >= 0 and not begin(sums, Sigma, m, moment):
+            return n
+        if not sweep(rows, n, count + n + 1, 0, len(sums), settings, state):
+            return n
+    return len(rows)
+
+
+@njit(cache=True, error_model="numpy")
+def begin(sums, Sigma, m, moment):
+    """Of the latent variables given a row: their mean m, and their second moment."""
+    is_finite = infer(sums, Sigma, m)
+    for i in range(len(m)):
+        for j in range(len(m)):
+            moment[i, j] = Sigma[i, j] + m[i] * m[j]
+    return is_finite
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
+    """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
+    warm_up, learning_rate, preconditioned = settings
+    m, moment, mean, F, psi, sums = state
+    K, D = F.shape
+    scratch, FM = np.empty((4, TILE), F.dtype), np.empty((K, TILE), F.dtype)
+    for chunk in range(first_chunk, last_chunk):
+        total = sums[chunk]
+        total[:] = 0
+        for first in range(chunk * CHUNK, min((chunk + 1) * CHUNK, D), TILE):
             last = min(first + TILE, D)
             if n >= 0 and t > warm_up and not ascend(
                 rows[n], mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch,
-                F, beta, psi,
+                F, psi,
             ):  # fmt: skip
-                return n
-            if n + 1 < rows.shape[0]:
-                expect(
-                    rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, Sigma,
-                    projection,
-                )  # fmt: skip
-    return rows.shape[0]
+                return False
+            if n + 1 < len(rows):
+                expect(rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, total)
+    return True
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
-def ascend(
-    row, mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, beta, psi
-):
+def ascend(row, mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, psi):
     """A step along a tile's gradients (4.24) and (4.26). False if psi is zero or not finite then.
 
-    Both need F M with M = Sigma + m m': the gradient of F is (d m' - F M) / psi, that of beta is
+    Both need F M with M = Sigma + m m': the gradient of F is (d m' - F M) / psi, that of log psi is
     (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
     """
-    y, mu, noise, logs = row[first:last], mean[first:last], psi[first:last], beta[first:last]
-    squares, rates = scratch[0, : last - first], scratch[1, : last - first]
-    d_ = scratch[2, : last - first]
+    y, mu, noise = row[first:last], mean[first:last], psi[first:last]
+    d_, squares = scratch[0, : last - first], scratch[1, : last - first]
+    precision, rates = scratch[2, : last - first], scratch[3, : last - first]
     number = d_.dtype.type
     rate, half, one = number(learning_rate), number(learning_rate / 2), number(1)
+    # A rate of each column, without a condition in the loop.
+    same = rate if preconditioned else number(0)
+    per_noise = rate - same
+    for d in range(len(y)):
+        difference, inverse = y[d] - mu[d], one / noise[d]
+        d_[d] = difference
+        squares[d] = difference * difference
+        precision[d] = inverse
+        rates[d] = same + per_noise * inverse
     combine(moment, F, first, last, FM, 0)
+    K = len(m)
+    for i in range(0, K - 4, 5):
+        _climb_five(F, FM, m, i, first, last, d_, rates, squares)
+    for i in range(K - K % 5, K):
+        _climb(F[i, first:last], FM[i, : last - first], number(m[i]), d_, rates, squares)
     for d in range(len(squares)):
-        d_[d] = y[d] - mu[d]
+        squares[d] = half * (squares[d] * precision[d] - one)
+    return _grow(noise, squares)
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _climb(f, fm, m_i, d_, rates, squares):
+    """A row of F: a step along its gradient, and its part of the squared residuals."""
+    twice = m_i + m_i
     for d in range(len(squares)):
-        squares[d] = d_[d] * d_[d]
-        rates[d] = rate if preconditioned else rate / noise[d]
-    for i in range(F.shape[0]):
-        f, fm, m_i = F[i, first:last], FM[i, : last - first], number(m[i])
-        for d in range(len(squares)):
-            dm = d_[d] * m_i
-            gradient = dm - fm[d]
-            squares[d] -= f[d] * (gradient + dm)
-            f[d] += rates[d] * gradient
+        a, e = f[d], squares[d] - f[d] * (d_[d] * twice - fm[d])
+        f[d] = a + rates[d] * (d_[d] * m_i - fm[d])
+        squares[d] = e
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _climb_five(F, FM, m, i, first, last, d_, rates, squares):
+    """The same of five rows, which read and write what belongs to no row less often."""
+    number, n = d_.dtype.type, last - first
+    f1, f2, f3 = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
+    f4, f5 = F[i + 3, first:last], F[i + 4, first:last]
+    g1, g2, g3, g4, g5 = FM[i, :n], FM[i + 1, :n], FM[i + 2, :n], FM[i + 3, :n], FM[i + 4, :n]
+    m1, m2, m3 = number(m[i]), number(m[i + 1]), number(m[i + 2])
+    m4, m5 = number(m[i + 3]), number(m[i + 4])
+    two = number(2)
     for d in range(len(squares)):
-        logs[d] += half * (squares[d] / noise[d] - one)
-    exponentials(logs, noise)
-    usable = 0
-    for d in range(len(noise)):
-        usable += (noise[d] > 0) & (noise[d] < np.inf)
-    return usable == len(noise)
+        x, r, e = d_[d], rates[d], squares[d]
+        a1, a2, a3, a4, a5 = f1[d], f2[d], f3[d], f4[d], f5[d]
+        b1, b2, b3, b4, b5 = g1[d], g2[d], g3[d], g4[d], g5[d]
+        e -= a1 * (x * (two * m1) - b1) + a2 * (x * (two * m2) - b2) + a3 * (x * (two * m3) - b3)
+        e -= a4 * (x * (two * m4) - b4) + a5 * (x * (two * m5) - b5)
+        f1[d] = a1 + r * (x * m1 - b1)
+        f2[d] = a2 + r * (x * m2 - b2)
+        f3[d] = a3 + r * (x * m3 - b3)
+        f4[d] = a4 + r * (x * m4 - b4)
+        f5[d] = a5 + r * (x * m5 - b5)
+        squares[d] = e
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _grow(noise, step):
+    """noise *= exp(step). False if it is zero or not finite then."""
+    number, one, zero = noise.dtype.type, noise.dtype.type(1), noise.dtype.type(0)
+    limit = number(_LARGEST_STEP)
+    c2, c3, c4, c5 = number(1 / 2), number(1 / 6), number(1 / 24), number(1 / 120)
+    c6, c7, c8 = number(1 / 720), number(1 / 5040), number(1 / 40320)
+    small, usable = zero, zero  # counted in numbers of the same size, as vector instructions do
+    for d in range(len(step)):
+        small += one if abs(step[d]) <= limit else zero
+    if small == len(step):
+        for d in range(len(step)):
+            x = step[d]
+            p = x * (c2 + x * (c3 + x * (c4 + x * (c5 + x * (c6 + x * (c7 + x * c8))))))
+            noise[d] += noise[d] * (x + x * p)
+    else:
+        for d in range(len(step)):
+            noise[d] *= np.exp(step[d])
+    for d in range(len(step)):
+        usable += one if (noise[d] > 0) & (noise[d] < np.inf) else zero
+    return usable == len(step)

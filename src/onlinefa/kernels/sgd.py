@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from onlinefa.kernels.latent import REORDERED_SUMS
+from onlinefa.kernels.products import REORDERED_SUMS
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS)

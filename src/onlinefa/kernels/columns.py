@@ -1,0 +1,63 @@
+"""How columns are divided: into tiles that stay in a cache, chunks of tiles, and among threads.
+
+A kernel sweeps over all columns once per observation, tile by tile, so that a tile stays in the
+fastest cache from the first to the last thing that is done with it. For large D it then takes as
+long as it takes to move its arrays through memory once per observation, or to do the arithmetic.
+
+Sums over columns are taken chunk by chunk, and chunks are added in their order, whoever has summed
+them: results are the same to the bit with any number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+TILE = 512  # columns; with K = 10, two arrays of K x TILE numbers are 40 to 80 KiB
+CHUNK = 16 * TILE
+
+# With fewer for each, threads wait for one another longer than they work.
+_COLUMNS_OF_A_THREAD = 4 * CHUNK
+
+
+def number_of_chunks(D: int) -> int:
+    return -(-D // CHUNK)
+
+
+def number_of_threads(D: int) -> int:
+    """As many as OMP_NUM_THREADS says, or as this process has cores, if they have enough to do."""
+    asked_for = os.environ.get("OMP_NUM_THREADS", "")
+    most = int(asked_for) if asked_for.isdecimal() else _cores()
+    return max(1, min(most, D // _COLUMNS_OF_A_THREAD))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # of this process; only Linux tells
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_threads(
+    threads: int,
+    chunks: int,
+    number: int,
+    count: int,
+    begin: Callable[[int], bool],
+    sweep: Callable[[int, int, int, int], bool],
+) -> int:
+    """What the kernels' compiled loops over so many rows do, with sweeps shared among threads.
+
+    begin(t) prepares for learning from the t-th observation; sweep(n, t, first, last) learns from
+    the n-th row in chunks first to last. Both say whether the fit is still finite.
+    """
+    ends = [chunks * thread // threads for thread in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        for n in range(-1, number):
+            t = count + n + 1
+            if n >= 0 and not begin(t):
+                return n
+            if not all(pool.map(partial(sweep, n, t), ends[:-1], ends[1:])):
+                return n
+    return number

@@ -1,0 +1,148 @@
+"""The products of a tile that cost most: its K rows with a K x K matrix, and with one another.
+
+Slices of a row have stride one, which the compiler knows; with an offset in the index instead, it
+would have to allow for negative indices and could not use vector instructions. What is read comes
+before what is written: whatever is written might be what is read next, and would be read again.
+"""
+
+from numba import njit
+
+# Sums may be reordered, which lets the compiler use vector instructions for them; NaN and
+# infinity keep their meaning, because the loops must notice a fit that diverges. For the same
+# reason a division by zero gives infinity (error_model="numpy") instead of an exception.
+REORDERED_SUMS = {"reassoc", "contract"}
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def combine(weights, matrix, first, last, out, start):
+    """Columns first to last of a K x K matrix of weights times a K x D matrix.
+
+    They go to as many columns of `out`, from `start` on; two rows of it at a time.
+    """
+    K, end = len(weights), start + last - first
+    if K == 1:
+        o, p, w = out[0, start:end], matrix[0, first:last], out.dtype.type(weights[0, 0])
+        for d in range(len(o)):
+            o[d] = w * p[d]
+        return
+    for i in range(0, K, 2):
+        i = min(i, K - 2)  # the last but one twice, if their number is odd
+        v, w, one, two = weights[i], weights[i + 1], out[i, start:end], out[i + 1, start:end]
+        for j in range(0, K - 4, 5):
+            _add_five(v, w, matrix, j, first, last, one, two)
+        for j in range(K - K % 5, K):
+            _add_one(v, w, matrix, j, first, last, one, two)
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _add_five(v, w, matrix, j, first, last, one, two):
+    """Add five rows to two sums, with weights v and w: as many as registers hold weights for."""
+    number, zero = one.dtype.type, one.dtype.type(0)
+    p, q, r = matrix[j, first:last], matrix[j + 1, first:last], matrix[j + 2, first:last]
+    s, t = matrix[j + 3, first:last], matrix[j + 4, first:last]
+    v1, v2, v3 = number(v[j]), number(v[j + 1]), number(v[j + 2])
+    v4, v5 = number(v[j + 3]), number(v[j + 4])
+    w1, w2, w3 = number(w[j]), number(w[j + 1]), number(w[j + 2])
+    w4, w5 = number(w[j + 3]), number(w[j + 4])
+    for d in range(len(one)):
+        a, b, c, e, f = p[d], q[d], r[d], s[d], t[d]
+        x, y = (one[d], two[d]) if j > 0 else (zero, zero)
+        x += v1 * a + v2 * b + v3 * c + v4 * e + v5 * f
+        y += w1 * a + w2 * b + w3 * c + w4 * e + w5 * f
+        one[d] = x
+        two[d] = y
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _add_one(v, w, matrix, j, first, last, one, two):
+    """Add a row to two sums."""
+    p, v1, w1 = matrix[j, first:last], one.dtype.type(v[j]), one.dtype.type(w[j])
+    zero = one.dtype.type(0)
+    for d in range(len(one)):
+        x, y = (one[d], two[d]) if j > 0 else (zero, zero)
+        x += v1 * p[d]
+        y += w1 * p[d]
+        one[d] = x
+        two[d] = y
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def add_weighted(F, y, weight, first, last, sums):
+    """Add columns first to last of F' w F, its lower triangle only, and below of it of F' w y.
+
+    F is K x D; y and the weights are of these columns only. Three rows at a time: nine products
+    have nine registers, and read six rows.
+    """
+    K = len(F)
+    for i in range(0, K - 2, 3):
+        for j in range(0, i, 3):
+            _add_square(F, weight, first, last, i, j, sums)
+        _add_triangle(F, y, weight, first, last, i, sums)
+    for i in range(K - K % 3, K):
+        f = F[i, first:last]
+        for j in range(i + 1):
+            sums[i, j] += _dot(f, F[j, first:last], weight)
+        sums[K, i] += _dot(f, y, weight)
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _dot(x, y, weight):
+    total = x.dtype.type(0)
+    for d in range(len(x)):
+        total += x[d] * weight[d] * y[d]
+    return total
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _add_square(F, weight, first, last, i, j, sums):
+    """Rows i, i + 1 and i + 2 with rows j, j + 1 and j + 2, which are others."""
+    f, g, h = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
+    p, q, r = F[j, first:last], F[j + 1, first:last], F[j + 2, first:last]
+    fp = fq = fr = gp = gq = gr = hp = hq = hr = F.dtype.type(0)
+    for d in range(len(weight)):
+        a, b, c = f[d] * weight[d], g[d] * weight[d], h[d] * weight[d]
+        fp += a * p[d]
+        fq += a * q[d]
+        fr += a * r[d]
+        gp += b * p[d]
+        gq += b * q[d]
+        gr += b * r[d]
+        hp += c * p[d]
+        hq += c * q[d]
+        hr += c * r[d]
+    sums[i, j] += fp
+    sums[i, j + 1] += fq
+    sums[i, j + 2] += fr
+    sums[i + 1, j] += gp
+    sums[i + 1, j + 1] += gq
+    sums[i + 1, j + 2] += gr
+    sums[i + 2, j] += hp
+    sums[i + 2, j + 1] += hq
+    sums[i + 2, j + 2] += hr
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _add_triangle(F, y, weight, first, last, i, sums):
+    """Rows i, i + 1 and i + 2 with one another, and with y."""
+    f, g, h = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
+    ff = gf = gg = hf = hg = hh = fy = gy = hy = F.dtype.type(0)
+    for d in range(len(weight)):
+        a, b, c = f[d] * weight[d], g[d] * weight[d], h[d] * weight[d]
+        ff += a * f[d]
+        gf += b * f[d]
+        gg += b * g[d]
+        hf += c * f[d]
+        hg += c * g[d]
+        hh += c * h[d]
+        fy += a * y[d]
+        gy += b * y[d]
+        hy += c * y[d]
+    sums[i, i] += ff
+    sums[i + 1, i] += gf
+    sums[i + 1, i + 1] += gg
+    sums[i + 2, i] += hf
+    sums[i + 2, i + 1] += hg
+    sums[i + 2, i + 2] += hh
+    sums[len(F), i] += fy
+    sums[len(F), i + 1] += gy
+    sums[len(F), i + 2] += hy
