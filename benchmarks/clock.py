@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
 
@@ -29,11 +30,17 @@ def best_of_each(rounds: int, works: dict[str, Callable[[], object]]) -> dict[st
     return {name: min(each[name] for each in times) for name in works}
 
 
-def copy_bandwidth(size: int) -> float:
-    """Bytes a second that a plain copy moves, read and written, for an array of so many bytes."""
+def copy_bandwidth(threads: int, size: int = 2**28) -> float:
+    """Bytes a second that a plain copy moves, read and written, in so many threads.
+
+    As STREAM has it: arrays are larger than all caches, and each thread copies its part.
+    """
     source = np.ones(size // 8)
-    target = np.empty_like(source)
-    return 2 * source.nbytes / best_of(7, lambda: np.copyto(target, source))
+    target = np.zeros_like(source)
+    parts = list(zip(*(np.array_split(array, threads) for array in (target, source)), strict=True))
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = best_of(7, lambda: list(pool.map(lambda part: np.copyto(*part), parts)))
+    return 2 * source.nbytes / seconds
 
 
 def peak_bytes() -> int:
