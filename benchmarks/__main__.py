@@ -11,28 +11,29 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import batch, large, planning, updates
+from benchmarks import batch, large, planning, updates, workflow
 from benchmarks.drawing import draw
 
 FOLDER = Path(__file__).parent / "results"
+SECTIONS = {
+    "updates": updates.measure,
+    "start": updates.measure_start,
+    "large": large.measure,
+    "batch": batch.measure,
+    "planning": planning.measure,
+    "workflow": workflow.measure,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--full", action="store_true", help="D up to 10^7, T up to 100,000")
-    parser.add_argument("--only", choices=["updates", "start", "large", "batch", "planning"])
+    parser.add_argument("--only", choices=list(SECTIONS))
     options = parser.parse_args()
-    sections = {
-        "updates": updates.measure,
-        "start": updates.measure_start,
-        "large": large.measure,
-        "batch": batch.measure,
-        "planning": planning.measure,
-    }
     FOLDER.mkdir(exist_ok=True)
     file = FOLDER / "bench.parquet"
     known = pd.read_parquet(file) if options.only and file.exists() else pd.DataFrame()
-    for name, section in sections.items():
+    for name, section in SECTIONS.items():
         if options.only in (None, name):
             print(f"\n== {name}", flush=True)
             rows = pd.DataFrame(section(options.full)).assign(section=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+
+CORES = len(os.sched_getaffinity(0))
 
 
 def best_of(repetitions: int, work: Callable[[], object]) -> float:

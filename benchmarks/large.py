@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.clock import best_of, copy_bandwidth, in_child, peak_bytes
+from benchmarks.clock import CORES, best_of, copy_bandwidth, in_child, peak_bytes
 from onlinefa import LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
 from onlinefa.metrics import DISTANCES, compare
 
 K = 10
 ROWS = 16
-CORES = len(os.sched_getaffinity(0))
 # Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM
 # their statistics A) both, mean, noise and what they are made of both, the row once.
 TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
