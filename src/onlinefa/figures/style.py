@@ -35,10 +35,11 @@ matplotlib.rcParams |= {
 def save(figure: Figure, outputs: Sequence[Path]) -> None:
     """Save in the format of each suffix, without a date, so that files can be compared."""
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    # Once for all files. The second pass sees how far panels with equal axes have shrunk.
-    figure.draw_without_rendering()
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    if layout := figure.get_layout_engine():
+        # Once for all files. The second pass sees how far panels with equal axes have shrunk.
+        layout.execute(figure)
+        layout.execute(figure)
+        figure.set_layout_engine(None)  # for "none", matplotlib would draw each file twice
     for path in outputs:
         kind = path.suffix[1:]
         with atomic(path) as temporary:
