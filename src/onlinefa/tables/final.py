@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,12 @@ _VALUES = [
 def write_tables(summary: Path, outputs: Sequence[Path]) -> None:
     """Write a table under each path: the metric of its name, in the format of its suffix."""
     summarised = read_summary(summary)
-    for path in outputs:
-        rows = final_rows(summarised, path.stem)
+    for metric, paths in groupby(sorted(outputs), key=lambda path: path.stem):
+        rows = final_rows(summarised, metric)
         known = rows.drop(columns=["experiment", "resolution", "all_seeds"])
-        render.write(path, known, caption(rows, path.stem), *grid(rows))
+        shown = caption(rows, metric), *grid(rows)
+        for path in paths:
+            render.write(path, known, *shown)
 
 
 def final_rows(summary: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -106,8 +109,8 @@ def grid(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
         rows, down = rows.assign(seeds=rows["all_seeds"]), [*down, "seeds"]
     header = [*down, *(f"{title}{spelled(across, value)}" for value in columns)]
     lines: dict[tuple[Any, ...], dict[Any, str]] = {}
-    for _, row in rows.iterrows():
-        lines.setdefault(tuple(row[down]), {})[row[across]] = _cell(row)
+    for row in rows.to_dict("records"):
+        lines.setdefault(tuple(row[key] for key in down), {})[row[across]] = _cell(row)
     body = [
         [*map(spelled, down, line), *(cells.get(value, "") for value in columns)]
         for line, cells in sorted(lines.items(), key=lambda item: [*map(position, down, item[0])])
@@ -115,7 +118,7 @@ def grid(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     return header, body
 
 
-def _cell(row: pd.Series) -> str:
+def _cell(row: Mapping[Hashable, Any]) -> str:
     text = _mean_and_error(row)
     return f"**{text}**" if row["best"] else text
 
@@ -124,7 +127,7 @@ def _drawn(number: float) -> str:
     return "" if pd.isna(number) else f"{number:.0f}" if number else "closed form"
 
 
-def _mean_and_error(row: pd.Series) -> str:
+def _mean_and_error(row: Mapping[Hashable, Any]) -> str:
     """As many digits as the row's resolution supports, one of its own beyond the first."""
     if row["ok"] == 0:
         return "–"
