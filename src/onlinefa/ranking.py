@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # whose stats take a second to import: at the first test, and there may be none
 
 from onlinefa.significance import LEVEL
 
@@ -65,11 +65,11 @@ def ranked(places: pd.DataFrame, called: str = "blocks") -> Ranking:
         return untested
     all_equal = (ranks.nunique(axis="columns") == 1).all()
     # By the chi-square distribution, which finds too little in few blocks, and not too much.
-    p = 1.0 if all_equal else float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
+    p = 1.0 if all_equal else float(scipy.stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
     return replace(untested, p=p)
 
 
 def critical_difference(algorithms: int, blocks: int) -> float:
     """Nemenyi's: how far apart average ranks must be."""
-    quantile = stats.studentized_range.isf(LEVEL, algorithms, np.inf) / np.sqrt(2)
+    quantile = scipy.stats.studentized_range.isf(LEVEL, algorithms, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(algorithms * (algorithms + 1) / (6 * blocks)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy  # whose stats take a second to import: at the first test, and there may be none
 
 from onlinefa.gaussian import Array
 
@@ -34,12 +34,13 @@ def signed_rank(differences: Array) -> tuple[float, float]:
     differences = differences[differences != 0]
     if not len(differences):
         return 0.0, 1.0
-    ranks = stats.rankdata(np.abs(differences))
+    ranks = scipy.stats.rankdata(np.abs(differences))
     above, all_ranks = ranks[differences > 0].sum(), ranks.sum()
     effect = 2 * above / all_ranks - 1
     if len(ranks) > _MOST_EXACT:
         # Ranks with signs have the order of the differences, of which some are infinite.
-        return effect, stats.wilcoxon(ranks * np.sign(differences), method="asymptotic").pvalue
+        signed = ranks * np.sign(differences)
+        return effect, scipy.stats.wilcoxon(signed, method="asymptotic").pvalue
     twice = np.sort(np.rint(2 * ranks).astype(int))  # equal ranks end in a half
     of_sums = _distribution(tuple(twice.tolist()))
     smaller = round(2 * min(above, all_ranks - above))
@@ -82,8 +83,8 @@ def power(pairs: Array, effect: Array) -> Array:
     Exact, by the noncentral t distribution, if differences are normal.
     """
     freedom, shift = pairs - 1, effect * np.sqrt(pairs)
-    edge = stats.t.isf(LEVEL / 2, freedom)
-    return stats.nct.sf(edge, freedom, shift) + stats.nct.cdf(-edge, freedom, shift)
+    edge = scipy.stats.t.isf(LEVEL / 2, freedom)
+    return scipy.stats.nct.sf(edge, freedom, shift) + scipy.stats.nct.cdf(-edge, freedom, shift)
 
 
 def seeds_needed(difference: Array, deviation: Array) -> Array:
@@ -98,7 +99,7 @@ def seeds_needed(difference: Array, deviation: Array) -> Array:
     # A test that knows the standard deviation needs no more: from there on, one more at a time.
     # Two pairs show whatever is beyond 100 standard deviations.
     effect = np.clip(effect, None, 100)
-    known = sum(stats.norm.isf([LEVEL / 2, 1 - POWER]))
+    known = sum(scipy.stats.norm.isf([LEVEL / 2, 1 - POWER]))
     with np.errstate(divide="ignore"):
         least = np.ceil((known / effect) ** 2).clip(2)
     waiting = least <= MOST_SEEDS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtr
 
 from onlinefa.presentation import (
     METRICS,
@@ -83,7 +83,7 @@ def _p(ranked: pd.DataFrame) -> float:
         t = others["behind"] / others["behind_error"]
     # Beyond nine digits, values are only rounded differently.
     t = t.mask(others["behind"] <= 1e-9 * abs(best["mean"]), 0)
-    return float(2 * stats.t.sf(t.min(), best["ok"] - 1))
+    return float(2 * stdtr(best["ok"] - 1, -t.min()))
 
 
 def _verdict(ranked: pd.DataFrame, keys: list[str], p: float) -> Verdict:
