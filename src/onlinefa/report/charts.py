@@ -92,7 +92,7 @@ def _coded(key: str, values: pd.Series) -> dict[str, Any]:
     raw = key in ("algorithm", "metric", "statuses")
     return {
         "levels": [value if raw else spelled(key, _plain(value)) for value in levels],
-        "codes": [places.get(value, -1) for value in values],
+        "codes": [places.get(value, -1) for value in values.tolist()],
     }
 
 
