@@ -12,7 +12,7 @@ import yaml
 from onlinefa import estimators
 from onlinefa.cell import Bundle, Group
 from onlinefa.config import EXPERIMENTS, Config, Synthetic
-from onlinefa.cost import seconds_of
+from onlinefa.cost import seconds_of, seconds_of_job
 from onlinefa.grid import bundles
 from onlinefa.validation import ConfigError, validate
 
@@ -183,13 +183,31 @@ def test_a_job_has_as_many_seeds_as_take_its_minutes(default):
     values = changed(changed(default, "synthetic.seeds", 1000), "job_minutes", 10)
     grid = [bundle for bundle in bundles(validate(values)) if bundle.experiment == "synthetic"]
     for bundle in grid:
-        seconds = len(bundle.seeds) * sum(seconds_of("synthetic", group) for group in bundle.groups)
-        assert seconds <= 600
-        assert bundle.seeds[-1] == 999 or seconds > 590
+        assert seconds_of_job(bundle) <= 600
+        assert bundle.seeds[-1] == 999 or seconds_of_job(bundle) > 590
     seeds = {bundle.axes["D"]: len(bundle.seeds) for bundle in reversed(grid)}
     # D = 1000, K = 10 and T = 10,000, three times: 0.2 s and a second each.
     assert seeds[1000] == 600 // 3.6
     assert len({bundle.name for bundle in grid}) == len(grid)
+
+
+def test_a_job_takes_as_long_as_all_of_its_cells(default):
+    for bundle in bundles(validate(default)):
+        of_cells = [seconds_of(bundle.experiment, cell) for cell in bundle.cells()]
+        assert min(of_cells) > 0
+        assert seconds_of_job(bundle) == pytest.approx(sum(of_cells))
+
+
+def test_longer_training_takes_as_much_longer(default):
+    longer = changed(changed(default, "digits.steps", 2 * 500 + 400), "linear.epochs", 400)
+
+    def seconds(values, experiment):
+        grid = bundles(validate(values))
+        return sum(seconds_of_job(bundle) for bundle in grid if bundle.experiment == experiment)
+
+    for experiment in ("digits", "linear"):
+        assert seconds(longer, experiment) == pytest.approx(2 * seconds(default, experiment))
+    assert seconds(longer, "gp") == seconds(default, "gp")
 
 
 def test_the_path_of_a_job_says_what_its_cells_share(default):
