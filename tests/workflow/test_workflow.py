@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,19 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     }  # fmt: skip
     assert jobs == expected | ({"compare": len(compared)} if compared else {})
     assert not (tmp_path / "results").exists()
+
+
+def test_tables_are_fetched_first_and_then_the_longest_fits_start(tmp_path):
+    run = snakemake(tmp_path, "-n")
+    jobs = re.findall(r"^    wildcards: (\w+)=(\S+)\n    priority: (\d+)$", run.stdout, re.M)
+    fits = {name: int(priority) for kind, name, priority in jobs if kind == "bundle"}
+    fetched = [int(priority) for kind, _, priority in jobs if kind == "dataset"]
+    small, large = ([fits[name] for name in fits if f"/D~{D}/" in name] for D in (100, 1000))
+    assert max(fits, key=fits.get) == "digits/seeds~0-1"
+    assert min(large) > max(small) > 0
+    assert len(fits) == 25
+    assert len(fetched) == 4
+    assert min(fetched) > max(fits.values())
 
 
 def test_a_run_makes_everything_and_a_second_one_nothing(finished):

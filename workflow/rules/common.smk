@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 
 import onlinefa
 from onlinefa import data, seeds_file
+from onlinefa.cost import seconds_of_job
 from onlinefa.digest import code_digest
 from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
 from onlinefa.figures.alternative_text import alternative_text

@@ -13,6 +13,8 @@ rule fetch:
         "results/logs/fetch/{dataset}.log",
     benchmark:
         "results/benchmarks/fetch/{dataset}.tsv"
+    # Before any fit, because some wait for it: as much as that of all fits together.
+    priority: lambda wildcards: round(sum(map(seconds_of_job, BUNDLES.values())))
     conda:
         "../../envs/onlinefa.yaml"
     params:

@@ -17,6 +17,8 @@ rule fit:
         "results/benchmarks/fit/{bundle}.tsv"
     wildcard_constraints:
         bundle=r"(?!.*/device~).+",
+    # The longest first: one that starts last runs alone, while the other cores wait.
+    priority: lambda wildcards: round(seconds_of_job(bundle_of(wildcards)))
     conda:
         "../../envs/onlinefa.yaml"
     threads: 1
