@@ -78,6 +78,7 @@ def _imports(tree: ast.Module) -> list[str]:
     return candidates
 
 
+@cache
 def _is_ours(name: str) -> bool:
     """Whether a name is one of this package's modules, and not something that a module defines."""
     return name.startswith(f"{_PACKAGE}.") and _path(name).exists()
