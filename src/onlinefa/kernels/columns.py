@@ -1,8 +1,8 @@
 """How columns are divided: into tiles that stay in a cache, chunks of tiles, and among threads.
 
-A kernel sweeps over all columns once per observation, tile by tile, so that a tile stays in the
-fastest cache from the first to the last thing that is done with it. For large D it then takes as
-long as it takes to move its arrays through memory once per observation, or to do the arithmetic.
+A kernel sweeps over all columns once per observation, tile by tile, so that a tile stays in a
+cache from the first to the last thing that is done with it. Its arrays move through memory once per
+observation then, whatever D, and most of the time goes into arithmetic.
 
 Sums over columns are taken chunk by chunk, and chunks are added in their order, whoever has summed
 them: results are the same to the bit with any number of threads.
@@ -15,8 +15,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-TILE = 512  # columns; with K = 10, two arrays of K x TILE numbers are 40 to 80 KiB
-CHUNK = 16 * TILE
+# Columns. With K = 10, two arrays of K x TILE numbers are 160 to 320 KiB, and fit into the second
+# cache. The first would be quicker, but loops over its few columns spend more on being started.
+TILE = 2048
+CHUNK = 4 * TILE
 
 # With fewer for each, threads wait for one another longer than they work.
 _COLUMNS_OF_A_THREAD = 4 * CHUNK
@@ -53,11 +55,13 @@ def in_threads(
     the n-th row in chunks first to last. Both say whether the fit is still finite.
     """
     ends = [chunks * thread // threads for thread in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads - 1) as pool:
         for n in range(-1, number):
             t = count + n + 1
             if n >= 0 and not begin(t):
                 return n
-            if not all(pool.map(partial(sweep, n, t), ends[:-1], ends[1:])):
+            of_others = pool.map(partial(sweep, n, t), ends[1:-1], ends[2:])
+            own = sweep(n, t, 0, ends[1])  # while they are at it
+            if not (all(of_others) and own):
                 return n
     return number
