@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from benchmarks.clock import CORES
 from onlinefa.figures import style  # noqa: F401  (sets the style)
 from onlinefa.presentation import look
 
@@ -17,7 +18,10 @@ NAMES = {"online EM": "online_em", "online SGA": "online_sga", "recursive EM": "
 
 def draw(rows: pd.DataFrame, path: Path) -> None:
     """What has been measured of it: a panel without any rows stays empty."""
-    columns = ["algorithm", "who", "D", "T", "seconds", "megabytes", "of_copy", "section"]
+    columns = [
+        "section", "algorithm", "who", "D", "T", "seconds", "seconds_on_all", "of_copy",
+        "megabytes",
+    ]  # fmt: skip
     rows = rows.reindex(columns=columns)  # a run of some sections lacks the others' columns
     batch = rows[rows["section"] == "batch"]
     figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
@@ -39,6 +43,12 @@ def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
         axis.plot(
             line["D"], line["seconds"] * 1e6, marker=its.marker, color=its.colour, label=algorithm
         )
+        on_all = line.dropna(subset="seconds_on_all")
+        if not on_all.empty:
+            axis.plot(
+                on_all["D"], on_all["seconds_on_all"] * 1e6, "--", color=its.colour,
+                label=f"{algorithm}, {CORES} cores",
+            )  # fmt: skip
     known = large[large["algorithm"] == "online EM"]
     if not known.empty:
         axis.plot(
@@ -51,7 +61,7 @@ def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
             axis.plot(line["D"], line["seconds"] * 1e6, f"k{marker}", label=f"online EM, {who}")
     axis.set_xlabel("D (K = 10)")
     axis.set_ylabel("microseconds an observation")
-    axis.set_title("one observation, one core")
+    axis.set_title("one observation")
 
 
 def _draw_batch(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:

@@ -91,5 +91,5 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
 def _seconds(model: Any, rows: np.ndarray, threads: int) -> float:
     """Of an observation."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    repetitions = 5 if rows.shape[1] > 10**5 else 20
+    repetitions = 7 if rows.shape[1] > 10**6 else 25
     return best_of(repetitions, lambda: model.partial_fit(rows)) / len(rows)

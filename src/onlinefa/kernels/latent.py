@@ -40,7 +40,7 @@ def invert_in_place(matrix):
 def expect(row, t, first, last, mean, F, psi, start, scratch, sums):
     """A tile's part of the sums of (4.22) and (4.23) for the t-th row.
 
-    Moves the running mean, and adds to the sums: the lower triangle of F'F / psi, and below of it
+    Moves the running mean, and adds to the sums: the lower triangle of F'F / psi, and below it
     F'd / psi. The tile's F and psi are in the columns from `start` on of what is given.
     """
     y, mu, noise = row[first:last], mean[first:last], psi[start : start + last - first]

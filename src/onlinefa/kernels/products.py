@@ -68,7 +68,7 @@ def _add_one(v, w, matrix, j, first, last, one, two):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def add_weighted(F, y, weight, first, last, sums):
-    """Add columns first to last of F' w F, its lower triangle only, and below of it of F' w y.
+    """Add columns first to last of F' w F, its lower triangle only, and below it of F' w y.
 
     F is K x D; y and the weights are of these columns only. Three rows at a time: nine products
     have nine registers, and read six rows.
