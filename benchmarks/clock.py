@@ -33,16 +33,19 @@ def best_of_each(rounds: int, works: dict[str, Callable[[], object]]) -> dict[st
     return {name: min(each[name] for each in times) for name in works}
 
 
-def copy_bandwidth(threads: int, size: int = 2**28) -> float:
-    """Bytes a second that a plain copy moves, read and written, in so many threads.
+def copy_bandwidth(most_threads: int) -> float:
+    """Bytes a second that a plain copy moves, read and written, in one thread or in so many,
+    whichever is quicker: the C library's choice of instructions depends on sizes."""
+    return max(_copy_bandwidth(threads) for threads in {1, most_threads})
 
-    As STREAM has it: arrays are larger than all caches, and each thread copies its part.
-    """
+
+def _copy_bandwidth(threads: int, size: int = 2**28) -> float:
+    """As STREAM has it: arrays are larger than all caches, and each thread copies its part."""
     source = np.ones(size // 8)
     target = np.zeros_like(source)
     parts = list(zip(*(np.array_split(array, threads) for array in (target, source)), strict=True))
     with ThreadPoolExecutor(threads) as pool:
-        seconds = best_of(7, lambda: list(pool.map(lambda part: np.copyto(*part), parts)))
+        seconds = best_of(9, lambda: list(pool.map(lambda part: np.copyto(*part), parts)))
     return 2 * source.nbytes / seconds
 
 

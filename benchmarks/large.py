@@ -13,7 +13,7 @@ from onlinefa import LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
 from onlinefa.metrics import DISTANCES, compare
 
 K = 10
-ROWS = 16
+ROWS = 32
 # Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM
 # their statistics A) both, mean, noise and what they are made of both, the row once.
 TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
@@ -80,7 +80,7 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
     if algorithm not in TOUCHED:
         return measured
     touched = TOUCHED[algorithm] * D * rows.itemsize
-    measured["of_copy"] = touched / seconds / copy_bandwidth(threads=1)
+    measured["of_copy"] = touched / seconds / copy_bandwidth(1)
     if D >= 10**5:
         on_all = _seconds(model, rows, CORES)
         measured["seconds_on_all"] = on_all

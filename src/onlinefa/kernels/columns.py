@@ -18,10 +18,10 @@ from functools import partial
 # Columns. With K = 10, two arrays of K x TILE numbers are 160 to 320 KiB, and fit into the second
 # cache. The first would be quicker, but loops over its few columns spend more on being started.
 TILE = 2048
-CHUNK = 4 * TILE
+CHUNK = 2 * TILE
 
 # With fewer for each, threads wait for one another longer than they work.
-_COLUMNS_OF_A_THREAD = 4 * CHUNK
+_COLUMNS_OF_A_THREAD = 8 * CHUNK
 
 
 def number_of_chunks(D: int) -> int:
