@@ -17,7 +17,8 @@ REORDERED_SUMS = {"reassoc", "contract"}
 def combine(weights, matrix, first, last, out, start):
     """Columns first to last of a K x K matrix of weights times a K x D matrix.
 
-    They go to as many columns of `out`, from `start` on; two rows of it at a time.
+    They go to as many columns of `out`, from `start` on. Five rows are added to four sums at a
+    time, or to two, which read the rows less often than one would.
     """
     K, end = len(weights), start + last - first
     if K == 1:
@@ -25,11 +26,17 @@ def combine(weights, matrix, first, last, out, start):
         for d in range(len(o)):
             o[d] = w * p[d]
         return
+    fours = K - K % 4 if K >= 5 else 0
+    for i in range(0, fours, 4):
+        _add_five_to_four(weights, i, matrix, 0, first, last, out, start, None)
+        for j in range(5, K - 4, 5):
+            _add_five_to_four(weights, i, matrix, j, first, last, out, start, out)
     for i in range(0, K, 2):
         i = min(i, K - 2)  # the last but one twice, if their number is odd
         v, w, one, two = weights[i], weights[i + 1], out[i, start:end], out[i + 1, start:end]
-        for j in range(0, K - 4, 5):
-            _add_five(v, w, matrix, j, first, last, one, two)
+        if i + 1 >= fours:
+            for j in range(0, K - 4, 5):
+                _add_five(v, w, matrix, j, first, last, one, two)
         for j in range(K - K % 5, K):
             _add_one(v, w, matrix, j, first, last, one, two)
 
@@ -64,6 +71,36 @@ def _add_one(v, w, matrix, j, first, last, one, two):
         y += w1 * p[d]
         one[d] = x
         two[d] = y
+
+
+@njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
+def _add_five_to_four(weights, i, matrix, j, first, last, out, start, onto):
+    """The same with four sums, i to i + 3. Onto None, sums begin with these rows."""
+    number, zero, end = out.dtype.type, out.dtype.type(0), start + last - first
+    p, q, r = matrix[j, first:last], matrix[j + 1, first:last], matrix[j + 2, first:last]
+    s, t = matrix[j + 3, first:last], matrix[j + 4, first:last]
+    o1, o2 = out[i, start:end], out[i + 1, start:end]
+    o3, o4 = out[i + 2, start:end], out[i + 3, start:end]
+    w = weights[i : i + 4, j : j + 5]
+    a1, b1, c1 = number(w[0, 0]), number(w[0, 1]), number(w[0, 2])
+    a2, b2, c2 = number(w[1, 0]), number(w[1, 1]), number(w[1, 2])
+    a3, b3, c3 = number(w[2, 0]), number(w[2, 1]), number(w[2, 2])
+    a4, b4, c4 = number(w[3, 0]), number(w[3, 1]), number(w[3, 2])
+    e1, e2, e3, e4 = number(w[0, 3]), number(w[1, 3]), number(w[2, 3]), number(w[3, 3])
+    f1, f2, f3, f4 = number(w[0, 4]), number(w[1, 4]), number(w[2, 4]), number(w[3, 4])
+    for d in range(len(o1)):
+        a, b, c, e, f = p[d], q[d], r[d], s[d], t[d]
+        x1 = x2 = x3 = x4 = zero
+        if onto is not None:
+            x1, x2, x3, x4 = o1[d], o2[d], o3[d], o4[d]
+        x1 += a1 * a + b1 * b + c1 * c + e1 * e + f1 * f
+        x2 += a2 * a + b2 * b + c2 * c + e2 * e + f2 * f
+        x3 += a3 * a + b3 * b + c3 * c + e3 * e + f3 * f
+        x4 += a4 * a + b4 * b + c4 * c + e4 * e + f4 * f
+        o1[d] = x1
+        o2[d] = x2
+        o3[d] = x3
+        o4[d] = x4
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
