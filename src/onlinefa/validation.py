@@ -65,21 +65,13 @@ def _variants(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _wrong_settings(config: Config) -> Iterator[tuple[Place, str]]:
-    used = _used(config)
     for algorithm, values in config.settings.items():
         if text := complaint(algorithm, algorithms.names()):
             yield ("settings", algorithm), text
         else:
             defaults = algorithms.default_settings(algorithm)
-            for name, text in _wrong_values(algorithm, values, defaults, algorithm in used):
+            for name, text in _wrong_values(algorithm, values, defaults):
                 yield ("settings", algorithm, name), text
-
-
-def _used(config: Config) -> set[str]:
-    """The algorithms that some experiment compares, variants by what they are made of."""
-    experiments = [getattr(config, name) for name in EXPERIMENTS]
-    names = {name for experiment in experiments if experiment for name in experiment.algorithms}
-    return {config.variants[name].algorithm if name in config.variants else name for name in names}
 
 
 def _wrong_variants(config: Config) -> Iterator[tuple[Place, str]]:
@@ -147,7 +139,7 @@ def _wrong_metrics(config: Config) -> Iterator[tuple[Place, str]]:
 
 
 def _wrong_values(
-    algorithm: str, values: dict[str, Any], defaults: dict[str, Any], is_used: bool = True
+    algorithm: str, values: dict[str, Any], defaults: dict[str, Any]
 ) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if name not in defaults:
@@ -156,14 +148,13 @@ def _wrong_values(
             yield name, f"must be a number, got {value}"  # to Python, true is one
         elif isinstance(value, int | float) and not abs(value) < 2**63:
             yield name, f"must be a number of reasonable size, got {_shown(value)}"
-        elif is_used and (value, type(value)) != (defaults[name], type(defaults[name])):
+        elif (value, type(value)) != (defaults[name], type(defaults[name])):
             for text in _wrong_value(algorithm, name, value):
                 yield name, text
 
 
 def _wrong_value(algorithm: str, name: str, value: Any) -> Iterator[str]:
-    # The estimator knows which values it takes. It is imported for that, though nothing that fits;
-    # defaults that are spelled out and algorithms that nobody runs need not wait for it.
+    # The estimator knows which values it takes. It is imported for that, though nothing that fits.
     try:
         algorithms.build(algorithm, {name: value}).check_parameters()
     except InvalidParameter as error:

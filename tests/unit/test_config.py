@@ -71,6 +71,11 @@ MISTAKES = {
         0.1,
         "unknown setting; did you mean 'learning_rate'?",
     ),
+    "setting of an algorithm that nobody runs": (
+        "settings.stepwise_em",
+        {"warm_up": -1},
+        "settings.stepwise_em.warm_up: The 'warm_up' parameter of StepwiseEM must be an int",
+    ),
     "setting of an unknown algorithm": ("settings.online_sag", {}, "did you mean 'online_sga'?"),
     "impossible setting": (
         "settings.online_sga.learning_rate",
