@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from onlinefa.cell import Bundle, Group
 
 # Of one core. The slowest algorithm takes a few times as long, the quickest a fraction of it.
@@ -32,6 +34,11 @@ def seconds_of(experiment: str, group: Group) -> float:
     return _START + _SYNTHETIC * float(work)
 
 
+def seconds_of_seed(experiment: str, groups: Iterable[Group]) -> float:
+    """Seconds of one cell of each group."""
+    return sum(seconds_of(experiment, group) for group in groups)
+
+
 def seconds_of_job(bundle: Bundle) -> float:
     """Seconds of all of a job's cells."""
-    return len(bundle.seeds) * sum(seconds_of(bundle.experiment, group) for group in bundle.groups)
+    return len(bundle.seeds) * seconds_of_seed(bundle.experiment, bundle.groups)

@@ -23,7 +23,7 @@ from onlinefa.config import (
     Walking,
 )
 from onlinefa.config.base import MOST_SEEDS
-from onlinefa.cost import seconds_of
+from onlinefa.cost import seconds_of_seed
 
 Axes = dict[str, Axis]
 Groups = Iterator[tuple[Axes, dict[str, Any]]]
@@ -103,8 +103,8 @@ def datasets_of(bundle: Bundle) -> list[str]:
 def _seeds_per_job(config: Config, experiment: str, groups: list[Group]) -> int:
     if config.job_minutes is None:
         return config.seeds_per_job
-    seconds_of_a_seed = sum(seconds_of(experiment, group) for group in groups)
-    return max(1, int(min(60 * config.job_minutes / seconds_of_a_seed, MOST_SEEDS)))
+    seeds = 60 * config.job_minutes / seconds_of_seed(experiment, groups)
+    return max(1, int(min(seeds, MOST_SEEDS)))
 
 
 def _shared(config: Config, algorithm: str) -> dict[str, Any]:
