@@ -4,7 +4,8 @@
 # make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
 # make doctor: is this cluster ready for `snakemake --profile slurm`?
 # make more-seeds OPTIONS="--configfile mine.yaml": add seeds until standard errors are small enough.
-# make bench: how fast, how large.                  make bench FULL=1: with the largest sizes.
+# make bench: how fast, how large.                  make bench FULL=1: with the largest sizes, for hours.
+#                                                   make bench ONLY=updates: one section of it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,7 +45,7 @@ doctor: $(VENV)/installed
 	python -m onlinefa doctor
 
 bench: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full)
+	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
 
 clean:
 	rm -rf results .snakemake

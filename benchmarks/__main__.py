@@ -1,4 +1,4 @@
-"""Measure everything and draw it: `make bench`, or `make bench FULL=1` for sizes that take an hour.
+"""Measure everything and draw it: `make bench`, or `make bench FULL=1` for sizes that take hours.
 
 Times are the best of several repetitions, and only their ratios within one run mean anything.
 """
@@ -21,13 +21,16 @@ SECTIONS = {
     "large": large.measure,
     "batch": batch.measure,
     "planning": planning.measure,
-    "workflow": workflow.measure,
+    "workflow": workflow.measure_default,
+    "thesis": workflow.measure_thesis,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="D up to 10^7, T up to 100,000")
+    parser.add_argument(
+        "--full", action="store_true", help="D up to 10^7, T up to 100,000, runs of the workflow"
+    )
     parser.add_argument("--only", choices=list(SECTIONS))
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)

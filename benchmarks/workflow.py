@@ -1,4 +1,4 @@
-"""The default run: how much of its wall time do cells take?"""
+"""Runs of the workflow: how much of their wall time do cells take?"""
 
 from __future__ import annotations
 
@@ -15,28 +15,42 @@ from benchmarks.clock import CORES, best_of
 ROOT = Path(__file__).parents[1]
 
 
-def measure(full: bool) -> list[dict[str, Any]]:
-    """Against the cells' own seconds, from drawing data to the last metric, and the figures'."""
-    if not full:
-        print("takes minutes: FULL=1")
-        return []
+def measure_default(full: bool) -> list[dict[str, Any]]:
+    return [_measure("config.yaml")] if full else _not_now("minutes")
+
+
+def measure_thesis(full: bool) -> list[dict[str, Any]]:
+    return [_measure("thesis.yaml")] if full else _not_now("hours")
+
+
+def _not_now(how_long: str) -> list[dict[str, Any]]:
+    print(f"takes {how_long}: FULL=1")
+    return []
+
+
+def _measure(configuration: str) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         command = [
             "snakemake", "--snakefile", ROOT / "Snakefile", "--profile", ROOT / "profiles/local",
-            "--directory", folder,
+            "--configfile", ROOT / "config" / configuration, "--directory", folder,
         ]  # fmt: skip
-        wall = best_of(1, lambda: subprocess.run(command, check=True, capture_output=True))
-        results = Path(folder) / "results"
-        seconds = {
-            "cells": sum(_seconds_of_cells(results / "logs/fit")),
-            "fits": sum(_seconds_of_jobs(results / "benchmarks/fit")),
-            "figures": sum(_seconds_of_jobs(results / "benchmarks/figures")),
-        }
+        wall = best_of(1, lambda: subprocess.run(command, check=True))
+        return {"configuration": configuration, **shares(Path(folder, "results"), wall)}
+
+
+def shares(results: Path, wall: float) -> dict[str, float]:
+    """What a run's wall time went into: the cells' own seconds, from drawing data to the last
+    metric, those of the jobs that they are in, and those of figures."""
+    seconds = {
+        "cells": sum(_seconds_of_cells(results / "logs/fit")),
+        "fits": sum(_seconds_of_jobs(results / "benchmarks/fit")),
+        "figures": sum(_seconds_of_jobs(results / "benchmarks/figures")),
+    }
     ratio = (wall * CORES - seconds["figures"]) / seconds["cells"]
     of_each = ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
     print(f"{wall:.0f} s on {CORES} cores; {of_each}; without figures {ratio:.2f} times the cells")
     own = {f"seconds_of_{name}": value for name, value in seconds.items()}
-    return [{"seconds": wall, **own, "times_cells": ratio}]
+    return {"seconds": wall, **own, "times_cells": ratio}
 
 
 def _seconds_of_cells(logs: Path) -> Iterator[float]:
