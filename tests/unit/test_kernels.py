@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from numba import njit
 
 from onlinefa import FitDiverged, OnlineEM, OnlineSGA, StepwiseEM
 from onlinefa.kernels import columns
+from onlinefa.kernels.meeting import meet, place_to_meet
 from onlinefa.kernels.online_sga import _grow
 from onlinefa.kernels.products import add_weighted, combine
 
@@ -67,10 +71,10 @@ def test_weighted_products_of_rows(K, dtype):
 @pytest.mark.parametrize("model", [OnlineSGA, OnlineEM, StepwiseEM])
 @BOTH
 def test_threads_change_no_bit(model, dtype, monkeypatch):
-    # Chunks are many, and the last is not full; a thread works on several.
+    # Chunks are many, and the last is not full; who prepares for the others has least to sweep.
     monkeypatch.setattr(columns, "_COLUMNS_OF_A_THREAD", columns.CHUNK)
-    D = 5 * columns.CHUNK + 700
-    rows = np.random.default_rng(0).normal(size=(8, D)).astype(dtype)
+    D = 4 * columns.CHUNK + 700
+    rows = np.random.default_rng(0).normal(size=(30, D)).astype(dtype)
     found = []
     for threads in (1, 2, 3):
         monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
@@ -82,16 +86,84 @@ def test_threads_change_no_bit(model, dtype, monkeypatch):
         np.testing.assert_array_equal(other.noise, found[0].noise)
 
 
-def test_a_fit_that_diverges_says_the_same_in_threads(monkeypatch):
+@pytest.mark.parametrize(
+    ("model", "too_large"),
+    [
+        (OnlineSGA(2, warm_up=3, random_state=0), 1e40),  # psi is infinite, for one thread only
+        (OnlineEM(2, warm_up=3, random_state=0), 1e160),  # F'F / psi is not a number, for all
+    ],
+)
+@pytest.mark.parametrize("column", [0, -1])
+def test_a_fit_that_diverges_says_the_same_in_threads(model, too_large, column, monkeypatch):
     monkeypatch.setattr(columns, "_COLUMNS_OF_A_THREAD", columns.CHUNK)
-    rows = 1e6 * np.random.default_rng(0).normal(size=(30, 2 * columns.CHUNK))
+    rows = np.random.default_rng(0).normal(size=(30, 3 * columns.CHUNK))
+    rows[20, column] = too_large
     messages = []
-    for threads in (1, 2):
+    for threads in (1, 2, 3):
         monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
         with pytest.raises(FitDiverged) as divergence:
-            OnlineSGA(2, learning_rate=1.0, warm_up=3, random_state=0).fit(rows)
+            model.fit(rows)
         messages.append(str(divergence.value))
-    assert messages[0] == messages[1]
+    assert messages[1:] == messages[:1] * 2
+
+
+@pytest.fixture
+def three_threads(monkeypatch):
+    """How many columns have work for three."""
+    monkeypatch.setattr(columns, "_COLUMNS_OF_A_THREAD", columns.CHUNK)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    return 3 * columns.CHUNK
+
+
+def test_threads_that_meet_have_all_come(three_threads):
+    come, missing = [0, 0, 0], []
+
+    def absorb(share):
+        for n in range(50):
+            come[share.thread] += 1
+            meet(share.place, share.thread, True)
+            missing.append(min(come) <= n)
+        return 50
+
+    assert columns.in_threads(three_threads, absorb) == 50
+    assert missing == [False] * 150
+
+
+def test_bad_news_of_one_thread_reach_all_at_that_meeting(three_threads):
+    news = []
+
+    def absorb(share):
+        for n in range(50):
+            if not meet(share.place, share.thread, (share.thread, n) != (1, 30)):
+                news.append(n)
+                return n
+        return 50
+
+    assert columns.in_threads(three_threads, absorb) == 30
+    assert news == [30, 30, 30]
+
+
+def test_nobody_waits_for_a_thread_that_failed(three_threads):
+    left_alone = []
+
+    def absorb(share):
+        if share.thread == 2:
+            raise MemoryError("nothing left")
+        left_alone.append(not meet(share.place, share.thread, True))
+        return 0
+
+    with pytest.raises(MemoryError, match="nothing left"):
+        columns.in_threads(three_threads, absorb)
+    assert left_alone == [True, True]
+
+
+def test_what_threads_write_before_they_meet_is_read_after_it():
+    """On processors that reorder it, and by a compiler that would keep it in registers."""
+    compiled = njit(meet.py_func)
+    compiled(place_to_meet(1), 0, True)
+    [code] = compiled.inspect_llvm().values()
+    assert re.search(r"store atomic .* release", code)
+    assert len(re.findall(r"load atomic .* acquire", code)) >= 3
 
 
 def test_few_columns_are_not_shared(monkeypatch):

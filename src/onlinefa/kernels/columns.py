@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+from onlinefa.gaussian import Array
+from onlinefa.kernels.meeting import let_nobody_wait, place_to_meet
 
 # Columns. With K = 10, two arrays of K x TILE numbers are 160 to 320 KiB, and fit into the second
 # cache. The first would be quicker, but loops over its few columns spend more on being started.
@@ -30,38 +33,45 @@ def number_of_chunks(D: int) -> int:
 
 def number_of_threads(D: int) -> int:
     """As many as OMP_NUM_THREADS says, or as this process has cores, if they have enough to do."""
+    useful = D // _COLUMNS_OF_A_THREAD
+    if useful < 2:
+        return 1
     asked_for = os.environ.get("OMP_NUM_THREADS", "")
-    most = int(asked_for) if asked_for.isdecimal() else _cores()
-    return max(1, min(most, D // _COLUMNS_OF_A_THREAD))
+    return max(1, min(useful, int(asked_for) if asked_for.isdecimal() else _cores()))
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # of this process; only Linux tells
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """What affinity and the quota of a container allow."""
+    from joblib import cpu_count
+
+    return cpu_count()
 
 
-def in_threads(
-    threads: int,
-    chunks: int,
-    number: int,
-    count: int,
-    begin: Callable[[int], bool],
-    sweep: Callable[[int, int, int, int], bool],
-) -> int:
-    """What the kernels' compiled loops over so many rows do, with sweeps shared among threads.
+class Share(NamedTuple):
+    """A thread's part of every sweep: chunks from first on, and before last."""
 
-    begin(t) prepares for learning from the t-th observation; sweep(n, t, first, last) learns from
-    the n-th row in chunks first to last. Both say whether the fit is still finite.
+    thread: int
+    first: int
+    last: int
+    place: Array  # where they meet
+
+
+def in_threads(D: int, absorb: Callable[[Share], int]) -> int:
+    """Absorb rows of D columns in as many threads as there is work for; return how many rows.
+
+    `absorb` is compiled, releases Python's lock, and is called for each thread's share.
     """
+    threads, chunks = number_of_threads(D), number_of_chunks(D)
     ends = [chunks * thread // threads for thread in range(threads + 1)]
-    with ThreadPoolExecutor(threads - 1) as pool:
-        for n in range(-1, number):
-            t = count + n + 1
-            if n >= 0 and not begin(t):
-                return n
-            of_others = pool.map(partial(sweep, n, t), ends[1:-1], ends[2:])
-            own = sweep(n, t, 0, ends[1])  # while they are at it
-            if not (all(of_others) and own):
-                return n
-    return number
+    place = place_to_meet(threads)
+    shares = [Share(n, ends[n], ends[n + 1], place) for n in range(threads)]
+    if threads == 1:
+        return absorb(shares[0])
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            tasks = [pool.submit(absorb, share) for share in shares]
+            wait(tasks, return_when=FIRST_EXCEPTION)
+        finally:  # whoever still waits, waits for one that has failed or was never started
+            let_nobody_wait(place)
+            pool.shutdown(wait=False, cancel_futures=True)
+    return max(task.result() for task in tasks)

@@ -6,8 +6,9 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks, number_of_threads
+from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
 from onlinefa.kernels.latent import expect, infer, invert_in_place
+from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.products import REORDERED_SUMS, combine
 
 
@@ -23,24 +24,20 @@ def absorb(
     sums = np.empty((number_of_chunks(D), K + 1, K))
     m, inverse_H = np.empty(K), np.empty((K, K))
     settings, state = (warm_up, smallest_noise), (m, inverse_H, mean, F, psi, A, d2, sums)
-    threads = number_of_threads(D)
-    if threads == 1:
-        return _absorb(rows, count, settings, B, state)
-    return in_threads(
-        threads, len(sums), len(rows), count,
-        lambda t: begin(t, sums, m, B, inverse_H),
-        lambda n, t, first, last: sweep(rows, n, t, first, last, settings, state),
-    )  # fmt: skip
+    return in_threads(D, lambda share: _absorb(share, rows, count, settings, B, state))
 
 
-@njit(cache=True, error_model="numpy")
-def _absorb(rows, count, settings, B, state):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _absorb(share, rows, count, settings, B, state):
     m, inverse_H, _, _, _, _, _, sums = state
     for n in range(-1, len(rows)):
         t = count + n + 1
-        if n >= 0 and not begin(t, sums, m, B, inverse_H):
+        begun = n < 0 or share.thread > 0 or begin(t, sums, m, B, inverse_H)
+        if not meet(share.place, share.thread, begun):
             return n
-        sweep(rows, n, t, 0, len(sums), settings, state)
+        sweep(rows, n, t, share.first, share.last, settings, state)
+        if not meet(share.place, share.thread, True):
+            return n
     return len(rows)
 
 
@@ -58,7 +55,7 @@ def begin(t, sums, m, B, inverse_H):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
     """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
     warm_up, smallest_noise = settings
@@ -83,7 +80,6 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
             else:
                 maximise(A, inverse_H, d2, first, last, F_tile, psi_tile, 0, smallest_noise)
                 expect(rows[n + 1], t + 1, first, last, mean, F_tile, psi_tile, 0, scratch, total)
-    return True
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")

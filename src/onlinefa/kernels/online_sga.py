@@ -6,8 +6,9 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks, number_of_threads
+from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
 from onlinefa.kernels.latent import expect, infer
+from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.products import REORDERED_SUMS, combine
 
 # Up to here, exp of a step of log psi is a polynomial, for which there are vector instructions. At
@@ -28,23 +29,18 @@ def absorb(
     sums = np.empty((number_of_chunks(D), K + 1, K))
     Sigma, m, moment = np.empty((K, K)), np.empty(K), np.empty((K, K))
     settings, state = (warm_up, learning_rate, preconditioned), (m, moment, mean, F, psi, sums)
-    threads = number_of_threads(D)
-    if threads == 1:
-        return _absorb(rows, count, settings, Sigma, state)
-    return in_threads(
-        threads, len(sums), len(rows), count,
-        lambda t: begin(sums, Sigma, m, moment),
-        lambda n, t, first, last: sweep(rows, n, t, first, last, settings, state),
-    )  # fmt: skip
+    return in_threads(D, lambda share: _absorb(share, rows, count, settings, Sigma, state))
 
 
-@njit(cache=True, error_model="numpy")
-def _absorb(rows, count, settings, Sigma, state):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _absorb(share, rows, count, settings, Sigma, state):
     m, moment, _, _, _, sums = state
     for n in range(-1, len(rows)):
-        if n >= 0 and not begin(sums, Sigma, m, moment):
+        begun = n < 0 or share.thread > 0 or begin(sums, Sigma, m, moment)
+        if not meet(share.place, share.thread, begun):
             return n
-        if not sweep(rows, n, count + n + 1, 0, len(sums), settings, state):
+        swept = sweep(rows, n, count + n + 1, share.first, share.last, settings, state)
+        if not meet(share.place, share.thread, swept):
             return n
     return len(rows)
 
@@ -59,7 +55,7 @@ def begin(sums, Sigma, m, moment):
     return is_finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
     """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
     warm_up, learning_rate, preconditioned = settings

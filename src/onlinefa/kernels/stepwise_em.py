@@ -6,8 +6,9 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks, number_of_threads
+from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
 from onlinefa.kernels.latent import expect, infer, invert_in_place
+from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.online_em import maximise, move
 from onlinefa.kernels.products import REORDERED_SUMS
 
@@ -27,24 +28,20 @@ def absorb(
     m, inverse_B = np.empty(K), np.empty((K, K))
     settings = (warm_up, exponent, offset, smallest_noise)
     latent, state = (m, B, inverse_B, mean_B), (mean, F, psi, A, d2, mean_A, mean_d2, sums)
-    threads = number_of_threads(D)
-    if threads == 1:
-        return _absorb(rows, count, settings, latent, state)
-    return in_threads(
-        threads, len(sums), len(rows), count,
-        lambda t: begin(t, sums, settings, latent),
-        lambda n, t, first, last: sweep(rows, n, t, first, last, settings, latent, state),
-    )  # fmt: skip
+    return in_threads(D, lambda share: _absorb(share, rows, count, settings, latent, state))
 
 
-@njit(cache=True, error_model="numpy")
-def _absorb(rows, count, settings, latent, state):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _absorb(share, rows, count, settings, latent, state):
     sums = state[-1]
     for n in range(-1, len(rows)):
         t = count + n + 1
-        if n >= 0 and not begin(t, sums, settings, latent):
+        begun = n < 0 or share.thread > 0 or begin(t, sums, settings, latent)
+        if not meet(share.place, share.thread, begun):
             return n
-        sweep(rows, n, t, 0, len(sums), settings, latent, state)
+        sweep(rows, n, t, share.first, share.last, settings, latent, state)
+        if not meet(share.place, share.thread, True):
+            return n
     return len(rows)
 
 
@@ -71,7 +68,7 @@ def begin(t, sums, settings, latent):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, latent, state):
     """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
     m, _, inverse_B, _ = latent
@@ -92,7 +89,6 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, latent, state):
                 maximise(A, inverse_B, d2, first, last, F, psi, first, smallest_noise)
             if n + 1 < len(rows):
                 expect(rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, total)
-    return True
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
