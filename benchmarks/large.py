@@ -21,7 +21,7 @@ TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
 
 def measure(full: bool) -> list[dict[str, Any]]:
     found = []
-    for D in (10**3, 10**4, 10**5, 10**6, *([10**7] if full else [])):
+    for D in (10**2, 10**3, 10**4, 10**5, 10**6, *([10**7] if full else [])):
         for algorithm in ("online EM", "online SGA", "recursive EM"):
             [row] = in_child("large", algorithm, str(D))
             found.append(row)
