@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from onlinefa.gaussian import Array
@@ -23,7 +23,7 @@ from onlinefa.kernels.meeting import let_nobody_wait, place_to_meet
 TILE = 2048
 CHUNK = 2 * TILE
 
-# With fewer for each, threads wait for one another longer than they work.
+# With fewer for each, to start a thread for a single row takes longer than the thread saves.
 _COLUMNS_OF_A_THREAD = 8 * CHUNK
 
 
@@ -33,18 +33,15 @@ def number_of_chunks(D: int) -> int:
 
 def number_of_threads(D: int) -> int:
     """As many as OMP_NUM_THREADS says, or as this process has cores, if they have enough to do."""
-    useful = D // _COLUMNS_OF_A_THREAD
-    if useful < 2:
-        return 1
     asked_for = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(useful, int(asked_for) if asked_for.isdecimal() else _cores()))
+    most = int(asked_for) if asked_for.isdecimal() else _cores()
+    return max(1, min(most, D // _COLUMNS_OF_A_THREAD))
 
 
 def _cores() -> int:
-    """What affinity and the quota of a container allow."""
-    from joblib import cpu_count
-
-    return cpu_count()
+    if hasattr(os, "sched_getaffinity"):  # of this process; only Linux tells
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Share(NamedTuple):
@@ -67,11 +64,21 @@ def in_threads(D: int, absorb: Callable[[Share], int]) -> int:
     shares = [Share(n, ends[n], ends[n + 1], place) for n in range(threads)]
     if threads == 1:
         return absorb(shares[0])
-    with ThreadPoolExecutor(threads) as pool:
+
+    def work(share: Share) -> int:
         try:
-            tasks = [pool.submit(absorb, share) for share in shares]
-            wait(tasks, return_when=FIRST_EXCEPTION)
-        finally:  # whoever still waits, waits for one that has failed or was never started
+            return absorb(share)
+        except BaseException:
+            let_nobody_wait(place)
+            raise
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        try:
+            others = [pool.submit(work, share) for share in shares[1:]]
+            absorbed = work(shares[0])
+        finally:  # a thread may not have started: others shall not wait for it
             let_nobody_wait(place)
             pool.shutdown(wait=False, cancel_futures=True)
-    return max(task.result() for task in tasks)
+    for other in others:
+        other.result()  # raises what it has raised
+    return absorbed
