@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import FactorAnalysis
 
-from benchmarks.clock import in_child, peak_bytes
+from benchmarks.clock import in_child
 from onlinefa import BatchML
 from onlinefa.gaussian import LowRankGaussian
+from onlinefa.memory import peak_bytes, reset_peak
 from onlinefa.models.factor_model import generate
 
 K = 10
@@ -43,6 +44,7 @@ def child(who: str, dimension: str, largest: str) -> None:
     fit = _one_pass() if who == OURS else _from_all_rows
     list(_blocks(truth, 10))
     BatchML(1).fit(np.random.default_rng(0).normal(size=(50, 4))).gaussian()  # imports
+    reset_peak()
     before, spent = peak_bytes(), 0.0
     for T in sizes:
         seconds, gaussian = fit(truth, T)

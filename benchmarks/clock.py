@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,11 +46,6 @@ def _copy_bandwidth(threads: int, size: int = 2**28) -> float:
     with ThreadPoolExecutor(threads) as pool:
         seconds = best_of(9, lambda: list(pool.map(lambda part: np.copyto(*part), parts)))
     return 2 * source.nbytes / seconds
-
-
-def peak_bytes() -> int:
-    """The largest memory that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def in_child(section: str, *arguments: str) -> list[dict[str, Any]]:

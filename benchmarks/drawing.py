@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -29,9 +28,9 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
     _draw_batch(axes[1], batch, "seconds", "seconds for all sizes up to T")
     _draw_batch(axes[2], batch, "megabytes", "peak memory, MB")
     for axis in axes:
-        axis.set_xscale("log")
-        axis.set_yscale("log")
         if axis.lines:
+            axis.set_xscale("log")
+            axis.set_yscale("log")
             axis.legend(fontsize="x-small", loc="upper left")
     figure.savefig(path, dpi=120)
 
@@ -66,8 +65,9 @@ def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _draw_batch(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     for (who, line), colour in zip(rows.groupby("who"), ("#000000", "#0072B2"), strict=False):
-        values = line[column].replace(0, np.nan)  # less memory than was there before
-        axis.plot(line["T"], values, "o-", color=colour, label=who)
+        line = line[line[column] > 0]  # a small fit needs no more memory than was there before
+        if not line.empty:
+            axis.plot(line["T"], line[column], "o-", color=colour, label=who)
     if not rows.empty:
         axis.set_title(f"maximum likelihood, D = {int(rows['D'].max())}, K = 10")
     axis.set_xlabel("number of samples T")

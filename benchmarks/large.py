@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.clock import CORES, best_of, copy_bandwidth, in_child, peak_bytes
+from benchmarks.clock import CORES, best_of, copy_bandwidth, in_child
 from onlinefa import LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
+from onlinefa.memory import peak_bytes, reset_peak
 from onlinefa.metrics import DISTANCES, compare
 
 K = 10
@@ -54,6 +55,7 @@ def _distances(_: str, D: int) -> dict[str, Any]:
     factors = random.standard_normal((D, K))
     truth = LowRankGaussian(np.zeros(D), factors, np.ones(D))
     estimate = LowRankGaussian(np.zeros(D), 0.9 * factors, random.uniform(0.9, 1.1, D))
+    reset_peak()
     before = peak_bytes()
     seconds = best_of(1, lambda: compare(truth, estimate, DISTANCES))
     return {"seconds": seconds, "copies": (peak_bytes() - before) / factors.nbytes}
@@ -71,6 +73,7 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
     }[algorithm]()
     # numba, scikit-learn and BLAS take memory as well, which has nothing to do with D.
     type(model)(K, warm_up=2).fit(random.standard_normal((40, 20), dtype=np.float32))
+    reset_peak()
     before = peak_bytes() - factors.nbytes
     model.fit(rows)
     if algorithm == "recursive EM":  # the first blocks take more steps than all others

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
-import resource
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from onlinefa.memory import peak_bytes, reset_peak
 
 _PACKAGES = ("onlinefa", "numpy", "scipy", "scikit-learn", "numba", "torch", "jax", "numpyro")
 
@@ -23,22 +24,10 @@ class Provenance:
             "device": device,
             "host": platform.node(),
         }
-        _reset_peak_memory()
+        reset_peak()
 
     def peak_memory_mb(self) -> float:
-        try:
-            status = Path("/proc/self/status").read_text()
-            return int(status.split("VmHWM:")[1].split()[0]) / 1024
-        except (OSError, IndexError):  # not Linux: the peak since the process started
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            return peak / 1024**2 if platform.system() == "Darwin" else peak / 1024
-
-
-def _reset_peak_memory() -> None:
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass  # then the peak covers the earlier cells of the process as well
+        return peak_bytes() / 1024**2
 
 
 @cache
