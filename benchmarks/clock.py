@@ -1,4 +1,4 @@
-"""Time, memory and bandwidth."""
+"""Time, bandwidth, and measurements in processes of their own."""
 
 from __future__ import annotations
 

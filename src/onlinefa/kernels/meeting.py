@@ -1,7 +1,7 @@
 """Where threads wait for one another, without leaving compiled code.
 
 A sweep over 100,000 columns takes 0.4 ms on two cores. To hand its parts to Python's threads, and
-to hear of their end, would take another 0.1; a number that another core has written is seen soon.
+to hear of their end, takes a tenth more; a number that another core has written is seen soon.
 """
 
 from __future__ import annotations
