@@ -1,54 +1,64 @@
-# make run: set up and run the default benchmark.   make test: set up and run the tests.
-# make test-long: what takes longest to find out: twenty kills, the same bits from any number of threads.
-# make lint: check style and types.                 make clean: remove results, not the environment.
-# make test-slurm: on a real Slurm cluster of its own (Debian, root; skipped elsewhere).
-# make doctor: is this cluster ready for `snakemake --profile slurm`?
-# make more-seeds OPTIONS="--configfile mine.yaml": add seeds until standard errors are small enough.
-# make bench: how fast, how large.                  make bench FULL=1: with the largest sizes, for hours.
-#                                                   make bench ONLY=updates: one section of it.
-
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-# Rules of the workflow call `python`: it must be the one of the environment.
+# The rules of the workflow call `python` and `onlinefa`: they must be those of the environment.
 export PATH := $(BIN):$(PATH)
 
-.PHONY: run more-seeds test test-long test-slurm lint doctor bench clean
+# All tests that need no cluster. Those of the workflow take longest, so that they start first.
+OTHER_TESTS := $(wildcard tests/test_*.py) $(patsubst %/,%,$(wildcard tests/*/))
+TESTS := tests/workflow $(filter-out tests/slurm tests/workflow tests/__pycache__,$(OTHER_TESTS)) src
 
-run: $(VENV)/installed
+# Two processes, each with one thread: more threads than cores slow each other down. A test module runs in one
+# process, and modules start in the order in which they are listed.
+PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+.DEFAULT_GOAL := help
+.PHONY: help run more-seeds test test-fast test-long test-slurm lint docs doctor bench clean
+
+help:  ## List the targets.
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/installed  ## Run the default benchmark; the report is results/report.html.
 	snakemake --profile profiles/local
 
-more-seeds: $(VENV)/installed
-	python -m onlinefa enough_seeds -- --profile profiles/local $(OPTIONS)
+more-seeds: $(VENV)/installed  ## Add seeds until standard errors are small enough: OPTIONS="--configfile mine.yaml".
+	onlinefa add_seeds -- --profile profiles/local $(OPTIONS)
 
-# Two processes with as many threads each as there are cores would wait for one another.
-test: export OMP_NUM_THREADS := 1
-test: $(VENV)/installed-dev
-	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
+# The coverage is that of the processes of pytest: jobs of a workflow that a test runs are not measured.
+test: $(VENV)/installed-dev  ## Run all tests that need no cluster, and print the coverage.
+	$(PYTEST) -m "not long" --cov --cov-report=term $(TESTS)
 
-test-long: $(VENV)/installed-dev
+test-fast: $(VENV)/installed-dev  ## Run the tests of the library and of the benchmark that take about a minute.
+	$(PYTEST) -m "not long and not slow" tests/library tests/benchmark
+
+test-long: $(VENV)/installed-dev  ## Run the tests that take minutes: killed runs, any number of threads.
 	pytest -m long
 
-test-slurm: $(VENV)/installed-dev
+# Slurm has time limits of its own, which a busy machine may exceed: failed tests are tried once more.
+test-slurm: $(VENV)/installed-dev  ## Run the tests on a Slurm cluster of their own (Debian, root; skipped elsewhere).
 	tests/install slurm
-# Slurm has time limits of its own, for which a busy machine may be too slow: what failed is tried once more.
 	pytest tests/slurm -rs || pytest tests/slurm -rs --last-failed
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev  ## Check style, types, imports and the workflow.
 	ruff check .
 	ruff format --check .
 	mypy
+	lint-imports
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 
-doctor: $(VENV)/installed
-	python -m onlinefa doctor
+docs: $(VENV)/installed-dev  ## Build the documentation in site/.
+	mkdocs build --strict
 
-bench: $(VENV)/installed-dev
+doctor: $(VENV)/installed  ## Check whether this cluster is ready for snakemake --profile slurm.
+	onlinefa doctor
+
+bench: $(VENV)/installed-dev  ## Measure time and memory: FULL=1 for the largest sizes (hours), ONLY=updates for one section.
 	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
 
-clean:
-	rm -rf results .snakemake
+clean:  ## Remove results (except results/README.md) and Snakemake's records, not the environment.
+	find results -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .snakemake
 
 # Stamps, so that nothing is installed twice.
 define install
@@ -58,7 +68,7 @@ python -m pip install --quiet --editable '.$(extra)' --constraint constraints.tx
 touch $@
 endef
 
-$(VENV)/installed: extra := [networks]
+$(VENV)/installed: extra := [benchmark]
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(install)
 

@@ -1,5 +1,5 @@
-# The benchmark: config -> grid -> cells -> summary, comparison -> figures, tables -> report.
-# Rules are in workflow/rules, one file per stage; all mathematics is in src/onlinefa.
+# The benchmark: config -> cells -> summary, comparison -> figures, tables -> report.
+# Rules are in workflow/rules, one file per stage; their jobs run code of src/onlinefa_benchmark.
 
 from snakemake.utils import min_version
 
@@ -10,7 +10,7 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-# What `snakemake --report` begins with.
+# The first page of `snakemake --report`.
 report: "workflow/report/workflow.rst"
 
 
@@ -18,7 +18,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/slurm.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/fit.smk"
-include: "workflow/rules/summary.smk"
+include: "workflow/rules/aggregate.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
@@ -28,21 +28,52 @@ include: "workflow/rules/more_seeds.smk"
 
 rule all:
     default_target: True
-    # Cells are asked for as well: Snakemake would not miss a deleted one behind a finished figure.
+    # Cells are inputs as well, because Snakemake does not check the files that an existing figure
+    # was made from: it would not notice a deleted one.
     input:
         cells(),
-        figures(),
-        tables(),
+        everything(pictures),
+        everything(tables),
+        rules.coverage.output,
         rules.report.output,
         rules.verify.output,
 
 
+onstart:
+    write_checked(CONFIG, CONFIG_FILE)
+    # The logger plugin shows progress in cells; Snakemake's own messages are about jobs.
+    logger.info(
+        None,
+        extra={
+            "bundles": [
+                BUNDLES[job.wildcards.bundle]
+                for job in workflow.dag.needrun_jobs()
+                if job.rule.name in ("fit", "fit_on_gpu")
+            ],
+            "store": "results/store",
+        },
+    )
+
+
 onsuccess:
     for target in workflow.dag_settings.targets:
-        if Path(told_by(target)).exists():
-            print(Path(told_by(target)).read_text(), end="")
-    if not workflow.dag_settings.targets:  # who asks for something else knows where it is
+        if Path(message_file(target)).exists():
+            print(Path(message_file(target)).read_text(), end="")
+    if not workflow.dag_settings.targets:
         print(
             "Finished. Open results/report.html; figures are in results/figures, tables in"
             " results/tables, numbers in results/summary and results/cells (Parquet)."
+        )
+
+
+# Whatever the error was, the next run would treat files with failed cells as finished.
+onerror:
+    from onlinefa_benchmark.analysis.failures import delete_files_with_failures
+
+    deleted = delete_files_with_failures(BUNDLES.values(), Path("results/cells"))
+    if deleted:
+        print(
+            f"Cells failed in {len(deleted)} of {len(BUNDLES)} jobs; the next run tries these cells"
+            " again, and no others. The reasons are in results/report.html and"
+            " results/tables/coverage.md."
         )

@@ -1,1 +1,1 @@
-"""How fast, how large: measured side by side in one run, because machines differ. `make bench`."""
+"""Benchmarks of speed and memory, each measured next to its alternatives in the same run."""

@@ -1,6 +1,6 @@
-"""Measure everything and draw it: `make bench`, or `make bench FULL=1` for sizes that take hours.
+"""Measure speed and memory and draw the results: `make bench`, or `make bench FULL=1`.
 
-Times are the best of several repetitions, and only their ratios within one run mean anything.
+Times are the best of several repetitions. Compare ratios within one run, not times of two machines.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ SECTIONS = {
 
 
 def main() -> None:
+    """Measure all sections, or one; write a table and a figure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--full", action="store_true", help="D up to 10^7, T up to 100,000, runs of the workflow"
+        "--full",
+        action="store_true",
+        help="D up to 10^7, T up to 100,000, and runs of the workflow; takes hours",
     )
-    parser.add_argument("--only", choices=list(SECTIONS))
+    parser.add_argument("--only", choices=list(SECTIONS), help="measure one section")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     file = FOLDER / "bench.parquet"
@@ -51,5 +54,5 @@ def main() -> None:
 if __name__ == "__main__":
     if len(sys.argv) == 1 or sys.argv[1] != "child":
         main()
-    else:  # a measurement that needs a process of its own
+    else:  # a measurement in a child process
         {"large": large, "batch": batch}[sys.argv[2]].child(*sys.argv[3:])

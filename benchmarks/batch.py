@@ -1,4 +1,4 @@
-"""Batch estimates at growing T: one pass of `batch_ml` against a fit of scikit-learn for each T."""
+"""Maximum likelihood at growing T: one pass of `BatchML`, and a fit of scikit-learn for each T."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn.decomposition import FactorAnalysis
 from benchmarks.clock import in_child
 from onlinefa import BatchML
 from onlinefa.gaussian import LowRankGaussian
-from onlinefa.memory import peak_bytes, reset_peak
-from onlinefa.models.factor_model import generate
+from onlinefa_benchmark.models.factor_model import generate
+from onlinefa_benchmark.storage.peak_memory import peak_bytes, reset_peak
 
 K = 10
 BLOCK = 1000
@@ -23,25 +23,31 @@ OURS, THEIRS = "onlinefa, one pass", "scikit-learn, lapack"
 
 
 def measure(full: bool) -> list[dict[str, Any]]:
+    """Measure the seconds, memory and likelihoods of both methods."""
     D, sizes = (1000, SIZES) if full else (200, SIZES[:7])
     ours = in_child("batch", OURS, str(D), str(sizes[-1]))
-    theirs = in_child("batch", THEIRS, str(D), str(SIZES[6]))  # hours for the largest ones
+    theirs = in_child("batch", THEIRS, str(D), str(SIZES[6]))  # the largest sizes take hours
     for row in (*ours, *theirs):
-        print(f"{row['who']}, T = {row['T']}: {row['seconds']:.1f} s so far, log-likelihood "
-              f"{row['likelihood']:.4f}, {row['megabytes']:.0f} MB", flush=True)  # fmt: skip
+        print(
+            f"{row['implementation']}, T = {row['T']}: {row['seconds']:.1f} s so far, "
+            f"log-likelihood {row['likelihood']:.4f}, {row['megabytes']:.0f} MB",
+            flush=True,
+        )
     ratio = theirs[-1]["seconds"] / ours[-1]["seconds"]
-    print(f"all up to T = {ours[-1]['T']} against all up to T = {theirs[-1]['T']}: {ratio:.1f} "
-          "times as fast")  # fmt: skip
+    print(
+        f"all up to T = {ours[-1]['T']} compared with all up to T = {theirs[-1]['T']}: "
+        f"{ratio:.1f} times as fast"
+    )
     better = [a["likelihood"] - b["likelihood"] for a, b in zip(ours, theirs, strict=False)]
-    print(f"log-likelihood a row: higher by {min(better):.2g} to {max(better):.2g}")
+    print(f"log-likelihood per row: higher by {min(better):.2g} to {max(better):.2g}")
     return ours + theirs
 
 
-def child(who: str, dimension: str, largest: str) -> None:
-    """All sizes up to the largest, one after the other; a line of JSON for each."""
+def child(implementation: str, dimension: str, largest: str) -> None:
+    """Measure all sizes up to the largest, one after the other; print a line of JSON for each."""
     D, sizes = int(dimension), [T for T in SIZES if int(largest) >= T]
     truth = generate(D, K, (1, 10), np.random.default_rng(0))
-    fit = _one_pass() if who == OURS else _from_all_rows
+    fit = _one_pass() if implementation == OURS else _from_all_rows
     list(_blocks(truth, 10))
     BatchML(1).fit(np.random.default_rng(0).normal(size=(50, 4))).gaussian()  # imports
     reset_peak()
@@ -51,18 +57,26 @@ def child(who: str, dimension: str, largest: str) -> None:
         spent += seconds
         megabytes = (peak_bytes() - before) / 1e6
         likelihood = sum(float(np.sum(gaussian.log_prob(rows))) for rows in _blocks(truth, T)) / T
-        row = {"who": who, "D": D, "T": T, "seconds": spent, "likelihood": likelihood}
-        print(json.dumps(row | {"megabytes": megabytes}), flush=True)
+        row = {
+            "implementation": implementation,
+            "D": D,
+            "T": T,
+            "seconds": spent,
+            "likelihood": likelihood,
+            "megabytes": megabytes,
+        }
+        print(json.dumps(row), flush=True)
 
 
 def _blocks(truth: LowRankGaussian, T: int) -> Iterator[np.ndarray]:
-    """The first T of always the same rows."""
+    """Yield the first T rows of a reproducible stream, block by block."""
     random = np.random.default_rng(1)
     for start in range(0, T, BLOCK):
         yield truth.sample(BLOCK, random)[: T - start]
 
 
 def _one_pass() -> Callable[[LowRankGaussian, int], tuple[float, LowRankGaussian]]:
+    """Return a function that continues one fit to T rows."""
     model, seen = BatchML(K), 0
 
     def fit(truth: LowRankGaussian, T: int) -> tuple[float, LowRankGaussian]:
@@ -82,6 +96,7 @@ def _one_pass() -> Callable[[LowRankGaussian, int], tuple[float, LowRankGaussian
 
 
 def _from_all_rows(truth: LowRankGaussian, T: int) -> tuple[float, LowRankGaussian]:
+    """Fit scikit-learn's model to T rows."""
     rows = np.concatenate(list(_blocks(truth, T)))
     start = perf_counter()
     model = FactorAnalysis(K, svd_method="lapack").fit(rows)

@@ -1,4 +1,4 @@
-"""Time, bandwidth, and measurements in processes of their own."""
+"""Measure time and bandwidth, in this process or in a child process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def best_of(repetitions: int, work: Callable[[], object]) -> float:
-    """Seconds of the fastest repetition: what disturbs a measurement only ever adds to it."""
+    """Return the seconds of the fastest repetition, because disturbances only add time."""
     times = []
     for _ in range(repetitions):
         start = perf_counter()
@@ -27,19 +27,22 @@ def best_of(repetitions: int, work: Callable[[], object]) -> float:
 
 
 def best_of_each(rounds: int, works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The same for several, taking turns, so that a disturbance that lasts hits none alone."""
+    """Return the fastest time of each function; taking turns, all are affected by disturbances."""
     times = [{name: best_of(1, work) for name, work in works.items()} for _ in range(rounds)]
     return {name: min(each[name] for each in times) for name in works}
 
 
 def copy_bandwidth(most_threads: int) -> float:
-    """Bytes a second that a plain copy moves, read and written, in one thread or in so many,
-    whichever is quicker: the C library's choice of instructions depends on sizes."""
+    """Return the bytes per second that a plain copy reads and writes.
+
+    This is the faster of a copy in one thread and a copy in `most_threads`: the C library chooses
+    instructions by size.
+    """
     return max(_copy_bandwidth(threads) for threads in {1, most_threads})
 
 
 def _copy_bandwidth(threads: int, size: int = 2**28) -> float:
-    """As STREAM has it: arrays are larger than all caches, and each thread copies its part."""
+    """Copy arrays that are larger than all caches, each thread its part, as STREAM does."""
     source = np.ones(size // 8)
     target = np.zeros_like(source)
     parts = list(zip(*(np.array_split(array, threads) for array in (target, source)), strict=True))
@@ -49,7 +52,7 @@ def _copy_bandwidth(threads: int, size: int = 2**28) -> float:
 
 
 def in_child(section: str, *arguments: str) -> list[dict[str, Any]]:
-    """What a section's `child` prints in a process of its own, because memory is a process's."""
+    """Return the JSON that the `child` of a section prints in a process with its own memory."""
     command = [sys.executable, "-m", "benchmarks", "child", section, *arguments]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in answer.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""The benchmark's figure: time an update against D, time against T, memory against T."""
+"""The figure of the benchmarks: time per update against D, time and memory against T."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.clock import CORES
-from onlinefa.figures import style  # noqa: F401  (sets the style)
-from onlinefa.presentation import look
+from onlinefa_benchmark.looks import look
+from onlinefa_benchmark.plotting import style  # noqa: F401  (sets the style)
 
 NAMES = {"online EM": "online_em", "online SGA": "online_sga", "recursive EM": "recursive_em"}
 
 
 def draw(rows: pd.DataFrame, path: Path) -> None:
-    """What has been measured of it: a panel without any rows stays empty."""
+    """Draw the sections that were measured; a panel without rows stays empty."""
     columns = [
-        "section", "algorithm", "who", "D", "T", "seconds", "seconds_on_all", "of_copy",
+        "section",
+        "algorithm",
+        "implementation",
+        "D",
+        "T",
+        "seconds",
+        "seconds_on_all",
+        "of_copy",
         "megabytes",
-    ]  # fmt: skip
-    rows = rows.reindex(columns=columns)  # a run of some sections lacks the others' columns
+    ]
+    rows = rows.reindex(columns=columns)  # sections that were not measured have no columns
     batch = rows[rows["section"] == "batch"]
     figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     _draw_updates(axes[0], rows)
@@ -45,29 +52,35 @@ def _draw_updates(axis: Axes, rows: pd.DataFrame) -> None:
         on_all = line.dropna(subset="seconds_on_all")
         if not on_all.empty:
             axis.plot(
-                on_all["D"], on_all["seconds_on_all"] * 1e6, "--", color=its.colour,
+                on_all["D"],
+                on_all["seconds_on_all"] * 1e6,
+                "--",
+                color=its.colour,
                 label=f"{algorithm}, {CORES} cores",
-            )  # fmt: skip
+            )
     known = large[large["algorithm"] == "online EM"]
     if not known.empty:
         axis.plot(
-            known["D"], known["seconds"] * known["of_copy"] * 1e6, "k:",
-            label="online EM's bytes at a copy's speed",
-        )  # fmt: skip
-    for who, marker in {"literal NumPy": "x", "eager PyTorch": "+"}.items():
-        line = small[(small["who"] == who) & (small["algorithm"] == "online EM")]
+            known["D"],
+            known["seconds"] * known["of_copy"] * 1e6,
+            "k:",
+            label="a copy of the bytes of online EM",
+        )
+    for name, marker in {"literal NumPy": "x", "eager PyTorch": "+"}.items():
+        line = small[(small["implementation"] == name) & (small["algorithm"] == "online EM")]
         if not line.empty:
-            axis.plot(line["D"], line["seconds"] * 1e6, f"k{marker}", label=f"online EM, {who}")
+            axis.plot(line["D"], line["seconds"] * 1e6, f"k{marker}", label=f"online EM, {name}")
     axis.set_xlabel("D (K = 10)")
-    axis.set_ylabel("microseconds an observation")
+    axis.set_ylabel("microseconds per observation")
     axis.set_title("one observation")
 
 
 def _draw_batch(axis: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
-    for (who, line), colour in zip(rows.groupby("who"), ("#000000", "#0072B2"), strict=False):
-        line = line[line[column] > 0]  # a small fit needs no more memory than was there before
+    colours = ("#000000", "#0072B2")
+    for (name, line), colour in zip(rows.groupby("implementation"), colours, strict=False):
+        line = line[line[column] > 0]  # a small fit may need no additional memory
         if not line.empty:
-            axis.plot(line["T"], line[column], "o-", color=colour, label=who)
+            axis.plot(line["T"], line[column], "o-", color=colour, label=name)
     if not rows.empty:
         axis.set_title(f"maximum likelihood, D = {int(rows['D'].max())}, K = 10")
     axis.set_xlabel("number of samples T")

@@ -1,4 +1,4 @@
-"""Large D: time linear in D, memory, and how close to the speed of a plain copy."""
+"""Large D: time and memory, and the speed compared with that of a plain copy."""
 
 from __future__ import annotations
 
@@ -10,47 +10,51 @@ import numpy as np
 
 from benchmarks.clock import CORES, best_of, copy_bandwidth, in_child
 from onlinefa import LowRankGaussian, OnlineEM, OnlineSGA, RecursiveEM
-from onlinefa.memory import peak_bytes, reset_peak
-from onlinefa.metrics import DISTANCES, compare
+from onlinefa_benchmark.models.distances import DISTANCES, compare
+from onlinefa_benchmark.storage.peak_memory import peak_bytes, reset_peak
 
 K = 10
 ROWS = 32
-# Numbers of a column that an update reads or writes as the algorithm states it: factors (and for EM
-# their statistics A) both, mean, noise and what they are made of both, the row once.
+# Numbers per column that an update reads or writes: the factors (and for EM the statistics A), the
+# mean, the noise and its statistic are read and written; the row is read.
 TOUCHED = {"online EM": 4 * K + 2 * 3 + 1, "online SGA": 2 * K + 2 * 3 + 1}
 
 
 def measure(full: bool) -> list[dict[str, Any]]:
+    """Measure updates and distances for growing D."""
     found = []
     for D in (10**2, 10**3, 10**4, 10**5, 10**6, *([10**7] if full else [])):
         for algorithm in ("online EM", "online SGA", "recursive EM"):
             [row] = in_child("large", algorithm, str(D))
             found.append(row)
-            print(f"D = {D:>8}, {algorithm}: {_speed(row, '')}, "
-                  f"{row['copies']:.1f} copies of D x K", flush=True)  # fmt: skip
+            speed, copies = _speed(row, ""), row["copies"]
+            print(f"D = {D:>8}, {algorithm}: {speed}, {copies:.1f} copies of D x K", flush=True)
             if "seconds_on_all" in row:
                 print(f"{'':14}on {CORES} cores: {_speed(row, '_on_all')}", flush=True)
         [row] = in_child("large", "distances", str(D))
         found.append(row)
-        print(f"D = {D:>8}, relative Frobenius, KL and 2-Wasserstein: {row['seconds']:.2f} s, "
-              f"{row['copies']:.1f} copies of D x K", flush=True)  # fmt: skip
+        print(
+            f"D = {D:>8}, relative Frobenius, KL and 2-Wasserstein: {row['seconds']:.2f} s, "
+            f"{row['copies']:.1f} copies of D x K",
+            flush=True,
+        )
     return found
 
 
 def _speed(row: dict[str, Any], cores: str) -> str:
-    of_copy = f", {row['of_copy' + cores]:.2f} of a copy's speed" if "of_copy" in row else ""
-    return f"{row['seconds' + cores] * 1e6:.0f} us an observation{of_copy}"
+    of_copy = f", {row['of_copy' + cores]:.2f} of the speed of a copy" if "of_copy" in row else ""
+    return f"{row['seconds' + cores] * 1e6:.0f} us per observation{of_copy}"
 
 
 def child(algorithm: str, dimension: str) -> None:
-    """Measure one, and print it as JSON."""
+    """Measure one algorithm, or distances, and print JSON."""
     measure_one = _distances if algorithm == "distances" else _updates
-    print(json.dumps({"algorithm": algorithm, "D": int(dimension)}
-                     | measure_one(algorithm, int(dimension))))  # fmt: skip
+    D = int(dimension)
+    print(json.dumps({"algorithm": algorithm, "D": D} | measure_one(algorithm, D)))
 
 
 def _distances(_: str, D: int) -> dict[str, Any]:
-    """All distances of two Gaussians, in float64."""
+    """Measure all distances of two Gaussians, in float64."""
     random = np.random.default_rng(0)
     factors = random.standard_normal((D, K))
     truth = LowRankGaussian(np.zeros(D), factors, np.ones(D))
@@ -62,7 +66,7 @@ def _distances(_: str, D: int) -> dict[str, Any]:
 
 
 def _updates(algorithm: str, D: int) -> dict[str, Any]:
-    """An algorithm's updates, in float32."""
+    """Measure the updates of an algorithm, in float32."""
     random = np.random.default_rng(0)
     factors = random.standard_normal((D, K), dtype=np.float32) / np.float32(np.sqrt(D))
     rows = random.standard_normal((ROWS, D), dtype=np.float32)
@@ -71,7 +75,7 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
         "online SGA": lambda: OnlineSGA(K, warm_up=0, init_factors=factors, learning_rate=1e-6),
         "recursive EM": lambda: RecursiveEM(K, block_size=ROWS, warm_up=ROWS, init_factors=factors),
     }[algorithm]()
-    # numba, scikit-learn and BLAS take memory as well, which has nothing to do with D.
+    # The memory of numba, scikit-learn and BLAS does not depend on D: load them first.
     type(model)(K, warm_up=2).fit(random.standard_normal((40, 20), dtype=np.float32))
     reset_peak()
     before = peak_bytes() - factors.nbytes
@@ -92,7 +96,7 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
 
 
 def _seconds(model: Any, rows: np.ndarray, threads: int) -> float:
-    """Of an observation."""
+    """Return the seconds per observation."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     repetitions = 7 if rows.shape[1] > 10**6 else 25
     return best_of(repetitions, lambda: model.partial_fit(rows)) / len(rows)

@@ -1,8 +1,8 @@
 """Algorithms 1 and 2 line by line, in NumPy.
 
-They follow the pseudocode of the thesis, with F of shape (D, K) and dense matrices wherever the
-equations have them. Nothing is shared with the package: tests hold it against these, and the
-benchmark says how much faster it is.
+The functions follow the pseudocode of the thesis, with F of shape (D, K) and dense matrices
+wherever the equations have them. They share no code with the package: tests use them as a
+reference, and the benchmark measures the speed-up of the package over them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import numpy as np
 
 
 def latent_posterior(F, psi, d):
-    """Equations (4.22) and (4.23)."""
+    """Compute the posterior of the latent variables: equations (4.22) and (4.23)."""
     C = (F * (1 / psi)[:, None]).T
     Sigma = np.linalg.inv(np.eye(F.shape[1]) + C @ F)
     return Sigma, Sigma @ C @ d
 
 
 def gradient_of_factors(F, psi, d, Sigma, m):
-    """Equation (4.24)."""
+    """Compute the gradient with respect to F: equation (4.24)."""
     return (1 / psi)[:, None] * (np.outer(d, m) - F @ (Sigma + np.outer(m, m)))
 
 
 def gradient_of_beta(F, psi, d, Sigma, m):
-    """Equation (4.26), by way of (4.25)."""
+    """Compute the gradient with respect to the logarithm of psi: equations (4.25) and (4.26)."""
     FM = F @ (Sigma + np.outer(m, m))
     expected_squares = d * d - 2 * d * (F @ m) + np.sum(FM * F, axis=1)
     gradient_of_psi = 0.5 * psi**-2 * expected_squares - 0.5 / psi
@@ -31,7 +31,7 @@ def gradient_of_beta(F, psi, d, Sigma, m):
 
 
 def full_noise(F, A, H, d2):
-    """Equation (4.35): the diagonal of (4.34)."""
+    """Compute psi: equation (4.35), the diagonal of (4.34)."""
     return d2 + np.sum(-2 * F * A + (F @ H) * F, axis=1)
 
 

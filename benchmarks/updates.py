@@ -1,4 +1,4 @@
-"""One observation after the other: the project, the literal transcription, eager PyTorch."""
+"""Updates with single observations: this package, literal NumPy and eager PyTorch."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from sklearn.decomposition import IncrementalPCA
 
 from benchmarks.clock import best_of, best_of_each
 from benchmarks.literal import algorithm_1, algorithm_2
-from onlinefa import OnlineEM, OnlineSGA, RecursiveEM, ShrunkEM, batched
+from onlinefa import OnlineEM, OnlineSGA, RecursiveEM, ShrunkEM
+from onlinefa.torch import batched
 
 Work = Callable[[], object]
 K, WARM_UP, TRIALS = 10, 100, 10
-ROWS = {100: 4000, 1000: 1000}  # of a repetition
+ROWS = {100: 4000, 1000: 1000}  # numbers of rows, by D
 
 
 def sample(D: int, n: int) -> np.ndarray:
+    """Draw rows from a factor model."""
     random = np.random.default_rng(0)
     factors = 0.3 * random.normal(size=(K, D))
     return random.normal(size=(n, K)) @ factors + random.normal(size=(n, D))
 
 
 def measure(full: bool) -> list[dict[str, Any]]:
-    """Microseconds an update, on one core, float64."""
+    """Measure the seconds per update, on one core, in float64."""
     torch.set_num_threads(1)
     found = []
     for D, n in ROWS.items():
@@ -41,13 +43,13 @@ def measure(full: bool) -> list[dict[str, Any]]:
                 "eager PyTorch": _eager(algorithm, few, 1),
                 "eager PyTorch, ten trials, each": _eager(algorithm, few, TRIALS),
             }
-            times = {who: time / len(few) for who, time in best_of_each(9, works).items()}
+            times = {name: time / len(few) for name, time in best_of_each(9, works).items()}
             times["eager PyTorch, ten trials, each"] /= TRIALS
-            found += [_row(algorithm, who, D, time) for who, time in times.items()]
-            ratios = {who: times[who] / times["onlinefa"] for who in list(times)[1:]}
-            print(f"D = {D}, {algorithm}: {times['onlinefa'] * 1e6:.1f} us; slower by "
-                  + ", ".join(f"{ratio:.1f} ({who})" for who, ratio in ratios.items()))  # fmt: skip
-        for name, model in {
+            found += [_row(algorithm, name, D, time) for name, time in times.items()]
+            ratios = {name: times[name] / times["onlinefa"] for name in list(times)[1:]}
+            slower = ", ".join(f"{ratio:.1f} ({name})" for name, ratio in ratios.items())
+            print(f"D = {D}, {algorithm}: {times['onlinefa'] * 1e6:.1f} us; slower by {slower}")
+        for algorithm, model in {
             "recursive EM": RecursiveEM(K, random_state=0),
             "shrunk EM": ShrunkEM(K, random_state=0),
             "scikit-learn IncrementalPCA": IncrementalPCA(K),
@@ -56,15 +58,19 @@ def measure(full: bool) -> list[dict[str, Any]]:
             model.partial_fit(many)  # past the first blocks, which take more steps
             blocks = [many[i : i + 100] for i in range(0, 1000, 100)]
             time = best_of(3, lambda: [model.partial_fit(block) for block in blocks]) / 1000  # noqa: B023
-            found.append(
-                _row(name, "onlinefa" if "scikit" not in name else "scikit-learn", D, time)
-            )
-            print(f"D = {D}, {name}: {time * 1e6:.1f} us an observation, in blocks of 100")
+            package = "scikit-learn" if "scikit" in algorithm else "onlinefa"
+            found.append(_row(algorithm, package, D, time))
+            print(f"D = {D}, {algorithm}: {time * 1e6:.1f} us per observation, in blocks of 100")
     return found
 
 
-def _row(algorithm: str, who: str, D: int, seconds: float) -> dict[str, Any]:
-    return {"algorithm": algorithm, "who": who, "D": D, "seconds": seconds}
+def _row(algorithm: str, implementation: str, D: int, seconds: float) -> dict[str, Any]:
+    return {
+        "algorithm": algorithm,
+        "implementation": implementation,
+        "D": D,
+        "seconds": seconds,
+    }
 
 
 def _ours(algorithm: str, first: np.ndarray, rows: np.ndarray) -> Work:
@@ -99,16 +105,16 @@ _PROGRAM = (
 
 
 def measure_start(full: bool) -> list[dict[str, Any]]:
-    """Seconds from nothing to a first fit, in a process that finds compiled code on disk."""
+    """Measure the seconds of a new process until its first fit, with compiled code on disk."""
     found = []
     programs = {
         "import numpy": "import numpy",
         "import scikit-learn's base class": "import sklearn.base",
         "a first fit": _PROGRAM,
     }
-    for what, program in programs.items():
+    for name, program in programs.items():
         subprocess.run([sys.executable, "-c", program], check=True)
         seconds = best_of(3, lambda: subprocess.run([sys.executable, "-c", program], check=True))  # noqa: B023
-        found.append({"what": what, "seconds": seconds})
-        print(f"{what}: {seconds:.2f} s")
+        found.append({"program": name, "seconds": seconds})
+        print(f"{name}: {seconds:.2f} s")
     return found

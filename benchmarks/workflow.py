@@ -1,9 +1,9 @@
-"""Runs of the workflow: how much of their wall time do cells take?"""
+"""Runs of the workflow: the share of the wall time that cells take."""
 
 from __future__ import annotations
 
 import csv
-import re
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,31 +16,46 @@ ROOT = Path(__file__).parents[1]
 
 
 def measure_default(full: bool) -> list[dict[str, Any]]:
-    return [_measure("config.yaml")] if full else _not_now("minutes")
+    """Measure the default run."""
+    return [_measure("config.yaml")] if full else _skip("minutes")
 
 
 def measure_thesis(full: bool) -> list[dict[str, Any]]:
-    return [_measure("thesis.yaml")] if full else _not_now("hours")
+    """Measure the run of the thesis."""
+    return [_measure("thesis.yaml")] if full else _skip("hours")
 
 
-def _not_now(how_long: str) -> list[dict[str, Any]]:
-    print(f"takes {how_long}: FULL=1")
+def _skip(duration: str) -> list[dict[str, Any]]:
+    print(f"takes {duration}; measured with FULL=1 only")
     return []
 
 
 def _measure(configuration: str) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
-        command = [
-            "snakemake", "--snakefile", ROOT / "Snakefile", "--profile", ROOT / "profiles/local",
-            "--configfile", ROOT / "config" / configuration, "--directory", folder,
-        ]  # fmt: skip
+        command: list[str | Path] = ["snakemake", "--snakefile", ROOT / "Snakefile"]
+        command += ["--profile", ROOT / "profiles/local"]
+        command += ["--configfile", ROOT / "config" / configuration, "--directory", folder]
         wall = best_of(1, lambda: subprocess.run(command, check=True))
         return {"configuration": configuration, **shares(Path(folder, "results"), wall)}
 
 
 def shares(results: Path, wall: float) -> dict[str, float]:
-    """What a run's wall time went into: the cells' own seconds, from drawing data to the last
-    metric, those of the jobs that they are in, and those of figures."""
+    """Return the shares of a run's wall time.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of the run's results.
+    wall : float
+        Seconds that the run took.
+
+    Returns
+    -------
+    dict of str to float
+        The wall time; the seconds of cells, from drawing data to the last metric; the seconds of
+        the jobs that fit them and of figures; and all core seconds, without those of figures,
+        divided by the seconds of cells.
+    """
     seconds = {
         "cells": sum(_seconds_of_cells(results / "logs/fit")),
         "fits": sum(_seconds_of_jobs(results / "benchmarks/fit")),
@@ -54,8 +69,9 @@ def shares(results: Path, wall: float) -> dict[str, float]:
 
 
 def _seconds_of_cells(logs: Path) -> Iterator[float]:
-    for log in logs.rglob("*.log"):
-        yield from map(float, re.findall(r"done in ([\d.]+) s", log.read_text()))
+    for log in logs.rglob("*.jsonl"):
+        events = map(json.loads, log.read_text().splitlines())
+        yield from (event["seconds"] for event in events if event["name"] == "finished")
 
 
 def _seconds_of_jobs(benchmarks: Path) -> Iterator[float]:

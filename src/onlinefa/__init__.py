@@ -1,36 +1,45 @@
-"""onlinefa: online factor analysis, and the benchmark that compares it with what else there is.
+"""Online factor analysis: estimators of Gaussians with a low-rank plus diagonal covariance.
 
-`from onlinefa import OnlineEM, LowRankGaussian` works for every registered estimator; nothing
-heavy is imported before it is asked for, because a cell of the benchmark may take one second.
+All estimators follow the conventions of scikit-learn and learn from rows one at a time, in blocks
+or all at once. `onlinefa.torch` attaches an estimator to the training loop of a PyTorch network.
 """
 
-from __future__ import annotations
+from onlinefa.estimators.base import FactorEstimator, FitDiverged
+from onlinefa.estimators.batch_ml import BatchML
+from onlinefa.estimators.batch_svd import BatchSVD
+from onlinefa.estimators.diagonal import Diagonal
+from onlinefa.estimators.incremental_pca import IncrementalPCA
+from onlinefa.estimators.online_em import OnlineEM
+from onlinefa.estimators.online_sga import OnlineSGA
+from onlinefa.estimators.preconditioned_sga import PreconditionedSGA
+from onlinefa.estimators.recursive_em import RecursiveEM
+from onlinefa.estimators.shrunk_em import ShrunkEM
+from onlinefa.estimators.stepwise_em import StepwiseEM
+from onlinefa.estimators.swag import SWAG
+from onlinefa.estimators.swag_diagonal import SWAGDiagonal
+from onlinefa.gaussian import LowRankGaussian, NoDensity, NotFinite
+from onlinefa.serialization import CannotRestore
 
-from typing import Any
+__all__ = [
+    "SWAG",
+    "BatchML",
+    "BatchSVD",
+    "CannotRestore",
+    "Diagonal",
+    "FactorEstimator",
+    "FitDiverged",
+    "IncrementalPCA",
+    "LowRankGaussian",
+    "NoDensity",
+    "NotFinite",
+    "OnlineEM",
+    "OnlineSGA",
+    "PreconditionedSGA",
+    "RecursiveEM",
+    "SWAGDiagonal",
+    "ShrunkEM",
+    "StepwiseEM",
+    "__version__",
+]
 
-__version__ = "0.1.0"
-
-
-def __dir__() -> list[str]:
-    from onlinefa import estimators
-
-    return ["FitDiverged", "LowRankGaussian", *map(estimators.class_name, estimators.names())]
-
-
-def __getattr__(name: str) -> Any:
-    if not name[:1].isupper():  # submodules are found by the import system, not here
-        raise AttributeError(f"module 'onlinefa' has no attribute {name!r}")
-    if name == "LowRankGaussian":
-        from onlinefa.gaussian import LowRankGaussian
-
-        return LowRankGaussian
-    if name == "FitDiverged":
-        from onlinefa.estimators.base import FitDiverged
-
-        return FitDiverged
-    from onlinefa import estimators
-
-    for algorithm in estimators.names():
-        if estimators.class_name(algorithm) == name:
-            return estimators.load(algorithm)
-    raise AttributeError(f"module 'onlinefa' has no attribute {name!r}")
+__version__ = "0.2.0"

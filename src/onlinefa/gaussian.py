@@ -1,8 +1,8 @@
-"""The one value everything exchanges: a Gaussian whose covariance is low rank plus diagonal.
+"""Gaussian distributions whose covariance is low rank plus diagonal.
 
-Every estimator produces one, every model of known truth offers one, every metric compares two.
-Nothing here forms a D x D matrix, except `covariance`, for those who ask for it, and the dense
-2-Wasserstein distance, where D is small enough to afford it.
+`LowRankGaussian` is the value that the parts of the package exchange: every estimator returns one,
+and distances compare two of them. No method forms a D x D matrix, except `covariance` and
+`precision`, which return one, and the 2-Wasserstein distance where D is small.
 """
 
 from __future__ import annotations
@@ -12,29 +12,44 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import subspace_angles
 
-from onlinefa.wasserstein import covariance_wasserstein
+from onlinefa._wasserstein import covariance_wasserstein
+
+__all__ = ["Array", "LowRankGaussian", "NoDensity", "NotFinite"]
 
 Array = NDArray[np.float64]
 
 
 class NotFinite(ValueError):
-    """A parameter of a distribution is NaN or infinite."""
+    """Exception for a parameter of a distribution that is NaN or infinite."""
 
 
 class NoDensity(ValueError):
-    """A distribution without noise in some column has no density."""
+    """Exception for a distribution that has no density because a column has no noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class LowRankGaussian:
-    """The distribution N(mean, factors @ factors.T + diag(noise)).
+    """Gaussian distribution N(mean, factors @ factors.T + diag(noise)).
+
+    The arrays are copied, converted to float64 and made read-only.
 
     Parameters
     ----------
-    mean : array of shape (D,)
-    factors : array of shape (D, K); K = 0 is a diagonal Gaussian
-    noise : array of shape (D,), no entry negative
+    mean : ndarray of shape (D,)
+        Mean of the distribution.
+    factors : ndarray of shape (D, K)
+        Factors of the covariance. K = 0 gives a diagonal Gaussian.
+    noise : ndarray of shape (D,)
+        Diagonal part of the covariance; no entry is negative.
+
+    Raises
+    ------
+    NotFinite
+        If an entry is NaN or infinite.
+    ValueError
+        If the shapes do not agree, or if an entry of `noise` is negative.
 
     Examples
     --------
@@ -51,6 +66,7 @@ class LowRankGaussian:
     noise: Array
 
     def __post_init__(self) -> None:
+        """Copy and check the arrays."""
         for name in ("mean", "factors", "noise"):
             value = np.array(getattr(self, name), dtype=np.float64)
             value.setflags(write=False)
@@ -70,10 +86,22 @@ class LowRankGaussian:
 
     @classmethod
     def of_covariance(cls, mean: Array, covariance: Array) -> LowRankGaussian:
-        """The same distribution as N(mean, covariance), with as many factors as dimensions.
+        """Represent N(mean, covariance) with as many factors as dimensions.
 
         Half of the smallest eigenvalue becomes the noise, so that a positive definite covariance
         gives a distribution with a density.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (D,)
+            Mean of the distribution.
+        covariance : ndarray of shape (D, D)
+            Symmetric positive semidefinite covariance.
+
+        Returns
+        -------
+        gaussian : LowRankGaussian
+            The distribution with K = D factors.
         """
         eigenvalues, V = np.linalg.eigh(covariance)
         noise = max(float(eigenvalues[0]) / 2, 0.0)
@@ -92,16 +120,56 @@ class LowRankGaussian:
 
     @property
     def variances(self) -> Array:
-        """The diagonal of the covariance."""
+        """Diagonal of the covariance."""
         return np.sum(self.factors**2, axis=1) + self.noise
 
     def covariance(self) -> Array:
-        """The dense D x D covariance."""
+        """Compute the dense covariance.
+
+        Returns
+        -------
+        covariance : ndarray of shape (D, D)
+            The matrix ``factors @ factors.T + diag(noise)``.
+        """
         return self.factors @ self.factors.T + np.diag(self.noise)
 
+    def precision(self) -> Array:
+        """Compute the dense inverse of the covariance, in O(D^2 K).
+
+        Returns
+        -------
+        precision : ndarray of shape (D, D)
+            The inverse of the covariance.
+
+        Raises
+        ------
+        NoDensity
+            If the noise of some column is zero.
+        """
+        U, s, _ = self._whitened
+        root = np.sqrt(self.noise)
+        # (I + U s^2 U')^-1 = I - U s^2 / (1 + s^2) U'
+        inner = np.eye(self.dimension) - (U * (s**2 / (1 + s**2))) @ U.T
+        return inner / root / root[:, None]
+
     def sample(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
-        """Draw n rows. A row takes K + D consecutive normals, so that a draw of a + b rows is, but
-        for rounding, a draw of a rows followed by one of b rows from the same generator."""
+        """Draw rows.
+
+        A row uses K + D consecutive normal numbers of the generator. Drawing a + b rows is
+        therefore, up to rounding, the same as drawing a rows and then b rows from one generator.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of rows.
+        random_state : int, numpy.random.Generator or None, default=None
+            Seed, or the generator to draw from.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, D)
+            The rows.
+        """
         normals = np.random.default_rng(random_state).standard_normal(
             (n, self.rank + self.dimension)
         )
@@ -114,39 +182,94 @@ class LowRankGaussian:
     # -- densities -----------------------------------------------------------------------------
 
     @cached_property
-    def _whitened(self) -> tuple[Array, Array]:
-        """Left singular vectors U and singular values s of factors / sqrt(noise).
+    def _whitened(self) -> tuple[Array, Array, Array]:
+        """Singular value decomposition U, s, V' of W = factors / sqrt(noise).
 
-        With W = U s V', the covariance is P^1/2 (I + U s^2 U') P^1/2: its inverse, root and
+        The covariance is P^1/2 (I + U s^2 U') P^1/2 with P = diag(noise): its inverse, root and
         determinant follow from U and s without the cancellation of the Woodbury formula.
         """
         if (self.noise <= 0).any():
             column = int(np.argmin(self.noise))
             raise NoDensity(f"noise is zero in column {column}: the distribution has no density")
-        U, s, _ = np.linalg.svd(self.factors / np.sqrt(self.noise)[:, None], full_matrices=False)
-        return U, s
+        U, s, Vt = np.linalg.svd(self.factors / np.sqrt(self.noise)[:, None], full_matrices=False)
+        return U, s, Vt
 
     @property
     def log_determinant(self) -> float:
-        """log |covariance|."""
-        _, s = self._whitened
+        """Logarithm of the determinant of the covariance."""
+        _, s, _ = self._whitened
         return float(np.sum(np.log(self.noise)) + np.sum(np.log1p(s**2)))
 
     def _mahalanobis(self, deviations: Array) -> Array:
-        """Squared length of each row of deviations under the inverse covariance."""
-        U, s = self._whitened
+        """Compute the squared length of each row of deviations under the inverse covariance."""
+        U, s, _ = self._whitened
         scaled = deviations / np.sqrt(self.noise)
         inside = scaled @ U
         outside = scaled - inside @ U.T
         return np.sum(outside**2, axis=1) + np.sum(inside**2 / (1 + s**2), axis=1)
 
     def log_prob(self, X: Array) -> Array:
-        """Log density of each row of X."""
+        """Compute the log density of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, D)
+            Rows.
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n,)
+            Log density of each row.
+
+        Raises
+        ------
+        NoDensity
+            If the noise of some column is zero.
+        """
+        X = self._check_rows(X)
+        constant = self.dimension * np.log(2 * np.pi) + self.log_determinant
+        return -0.5 * (constant + self._mahalanobis(X - self.mean))
+
+    def latent_means(self, X: Array) -> Array:
+        """Compute the posterior mean of the latent variables given each row.
+
+        A row is modelled as ``mean + factors @ z + e`` with latent variables z ~ N(0, I) and noise
+        e ~ N(0, diag(noise)); the result is E[z | row]. Columns that have no noise and, up to
+        rounding, no factors carry no information about z and are ignored.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, D)
+            Rows.
+
+        Returns
+        -------
+        means : ndarray of shape (n, K)
+            Posterior mean of each row's latent variables.
+
+        Raises
+        ------
+        NoDensity
+            If some column has factors but no noise.
+        """
+        X = self._check_rows(X)
+        sizes = np.abs(self.factors)
+        negligible = np.finfo(np.float64).eps * self.dimension * np.max(sizes, initial=0)
+        constant = (self.noise == 0) & (sizes <= negligible).all(axis=1)
+        if constant.any():
+            used = ~constant
+            rest = LowRankGaussian(self.mean[used], self.factors[used], self.noise[used])
+            return rest.latent_means(X[:, used])
+        # (I + W'W)^-1 W' = V s / (1 + s^2) U', in units of the noise.
+        U, s, Vt = self._whitened
+        scaled = (X - self.mean) / np.sqrt(self.noise)
+        return (scaled @ U * (s / (1 + s**2))) @ Vt
+
+    def _check_rows(self, X: Array) -> Array:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.dimension:
             raise ValueError(f"X has shape {X.shape}, expected (n, {self.dimension})")
-        constant = self.dimension * np.log(2 * np.pi) + self.log_determinant
-        return -0.5 * (constant + self._mahalanobis(X - self.mean))
+        return X
 
     # -- distances; self is the truth ----------------------------------------------------------
 
@@ -155,12 +278,25 @@ class LowRankGaussian:
             raise ValueError(f"dimensions differ: {self.dimension} and {other.dimension}")
 
     def relative_frobenius(self, estimate: LowRankGaussian, *, off_diagonal: bool = False) -> float:
-        """Frobenius norm of the difference of covariances over the norm of this one, in O(D K^2).
+        """Compute the relative Frobenius distance of the covariances, in O(D K^2).
 
-        With `off_diagonal`, both norms leave out the diagonal. The diagonal of the difference is
-        computed directly. What lies off it is Q M Q' less its diagonal, where [F1 F2] = Q R and
-        M = R diag(I, -I) R' is small when the two are alike, so that little is lost to rounding
-        unless a covariance is all but diagonal and only what lies off the diagonal is asked for.
+        The distance is the norm of the difference over the norm of this covariance. The diagonal
+        of the difference is computed directly. The rest is Q M Q' without its diagonal, where
+        [F1 F2] = Q R and M = R diag(I, -I) R' is small when the two are similar. Little precision
+        is therefore lost to rounding, unless a covariance is nearly diagonal and `off_diagonal` is
+        True.
+
+        Parameters
+        ----------
+        estimate : LowRankGaussian
+            The distribution to compare with this one.
+        off_diagonal : bool, default=False
+            Whether both norms leave out the diagonal.
+
+        Returns
+        -------
+        distance : float
+            The relative distance; infinite if this norm is zero and the other is not.
         """
         self._check_comparable(estimate)
         Q, R = np.linalg.qr(np.hstack([self.factors, estimate.factors]))
@@ -173,17 +309,44 @@ class LowRankGaussian:
         if not off_diagonal:
             squares = max(squares, 0.0) + np.sum((self.variances - estimate.variances) ** 2)
             norm += np.sum(self.variances**2)
-        return _ratio(np.sqrt(max(squares, 0.0)), np.sqrt(max(norm, 0.0)))
+        return _divide(np.sqrt(max(squares, 0.0)), np.sqrt(max(norm, 0.0)))
 
     def relative_mean_distance(self, estimate: LowRankGaussian) -> float:
-        """Euclidean distance of the means over the length of this one's mean."""
+        """Compute the Euclidean distance of the means over the length of this mean.
+
+        Parameters
+        ----------
+        estimate : LowRankGaussian
+            The distribution to compare with this one.
+
+        Returns
+        -------
+        distance : float
+            The relative distance; infinite if this mean is zero and the other is not.
+        """
         self._check_comparable(estimate)
-        return _ratio(np.linalg.norm(self.mean - estimate.mean), np.linalg.norm(self.mean))
+        return _divide(np.linalg.norm(self.mean - estimate.mean), np.linalg.norm(self.mean))
 
     def kl(self, estimate: LowRankGaussian) -> float:
-        """Kullback-Leibler divergence KL(self || estimate), in O(D K^2)."""
+        """Compute the Kullback-Leibler divergence KL(self || estimate), in O(D K^2).
+
+        Parameters
+        ----------
+        estimate : LowRankGaussian
+            The distribution to compare with this one.
+
+        Returns
+        -------
+        divergence : float
+            The divergence, in nats.
+
+        Raises
+        ------
+        NoDensity
+            If the noise of some column of either distribution is zero.
+        """
         self._check_comparable(estimate)
-        U, s = estimate._whitened
+        U, s, _ = estimate._whitened
         ratio = self.noise / estimate.noise
         inside_share = np.sum(U**2, axis=1)
         trace = (
@@ -196,15 +359,35 @@ class LowRankGaussian:
         return max(float(0.5 * (trace - self.dimension + log_ratio + shift)), 0.0)
 
     def wasserstein2(self, estimate: LowRankGaussian) -> float:
-        """2-Wasserstein distance."""
+        """Compute the 2-Wasserstein distance.
+
+        Parameters
+        ----------
+        estimate : LowRankGaussian
+            The distribution to compare with this one.
+
+        Returns
+        -------
+        distance : float
+            The distance, in the units of the data.
+        """
         self._check_comparable(estimate)
         squared = covariance_wasserstein(self, estimate)
         return float(np.sqrt(np.sum((self.mean - estimate.mean) ** 2) + max(squared, 0.0)))
 
     def principal_angles(self, estimate: LowRankGaussian) -> Array:
-        """Angles in radians, largest first, between the two spans of factors."""
-        from scipy.linalg import subspace_angles
+        """Compute the angles between the spans of the two sets of factors.
 
+        Parameters
+        ----------
+        estimate : LowRankGaussian
+            The distribution to compare with this one.
+
+        Returns
+        -------
+        angles : ndarray of shape (min(K1, K2),)
+            Angles in radians, largest first.
+        """
         self._check_comparable(estimate)
         if min(self.rank, estimate.rank) == 0:
             return np.empty(0)
@@ -214,7 +397,7 @@ class LowRankGaussian:
     def _root(self) -> Array:
         """A D x D matrix L with L L' = covariance, which exists for zero noise as well."""
         if (self.noise > 0).all():
-            U, s = self._whitened
+            U, s, _ = self._whitened
             # (I + U s^2 U')^1/2 = I + U (sqrt(1 + s^2) - 1) U'
             inner = np.eye(self.dimension) + (U * (np.sqrt(1 + s**2) - 1)) @ U.T
             return np.sqrt(self.noise)[:, None] * inner
@@ -222,8 +405,8 @@ class LowRankGaussian:
         return np.linalg.qr(wide.T).R.T
 
 
-def _ratio(distance: float | np.floating, norm: float | np.floating) -> float:
-    """distance / norm, where no distance from nothing is no distance."""
+def _divide(distance: float | np.floating, norm: float | np.floating) -> float:
+    """Divide a distance by a norm; zero by zero gives zero."""
     if norm == 0:
         return 0.0 if distance == 0 else float("inf")
     return float(distance / norm)

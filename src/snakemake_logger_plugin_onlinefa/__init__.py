@@ -1,7 +1,8 @@
-"""Snakemake's logger `onlinefa`: how many cells are fitted, and how long the others will take.
+"""Snakemake's logger plugin ``onlinefa``: the progress of a run in cells, and the time left.
 
-Dry runs, and runs with `--quiet` or `--quiet progress`, look as they do without it. Snakemake loads
-every logger it finds, inside of its jobs, too: what this one needs is imported when it is used.
+Dry runs, and runs with ``--quiet`` or ``--quiet progress``, look as they do without the plugin.
+Snakemake loads every logger plugin it finds, in its jobs as well, so that this one imports its
+other modules when they are used.
 """
 
 from __future__ import annotations
@@ -22,13 +23,20 @@ from snakemake_interface_logger_plugins.common import LogEvent
 if TYPE_CHECKING:
     from snakemake_logger_plugin_onlinefa.display import Display
 
-# What the display says in fewer words, or what says nothing about the run. The file under
-# .snakemake/log that is named at its end has it all.
+# Messages that the display replaces, or that are of no interest to users. The file under
+# .snakemake/log that is named at the end of a run has all of them.
 _SILENT_EVENTS = {
-    LogEvent.WORKFLOW_STARTED, LogEvent.RUN_INFO, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH,
-    LogEvent.JOB_INFO, LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED,
-    LogEvent.SHELLCMD, LogEvent.PROGRESS,
-}  # fmt: skip
+    LogEvent.WORKFLOW_STARTED,
+    LogEvent.RUN_INFO,
+    LogEvent.RESOURCES_INFO,
+    LogEvent.RULEGRAPH,
+    LogEvent.JOB_INFO,
+    LogEvent.GROUP_INFO,
+    LogEvent.JOB_STARTED,
+    LogEvent.JOB_FINISHED,
+    LogEvent.SHELLCMD,
+    LogEvent.PROGRESS,
+}
 _SILENT_TEXTS = re.compile(
     "None$|Assuming unrestricted shared filesystem|Building DAG of jobs|Using shell"
     r"|Conda environments: ignored|Select jobs to execute|Job rate limit reached|Processed \d+ "
@@ -36,12 +44,12 @@ _SILENT_TEXTS = re.compile(
 )
 _COLOURS = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red"}
 
-_SECONDS_BETWEEN_LOOKS = 1.0
-_SHARE_OF_LOOKING = 0.05  # of the time, at most, however slow the file system is
+_SECONDS_BETWEEN_UPDATES = 1.0
+_LARGEST_SHARE = 0.05  # of the time that updates take, however slow the file system is
 
 
 class LogHandler(LogHandlerBase):
-    """What Snakemake calls with all that it has to say."""
+    """Handles the messages of Snakemake."""
 
     def __post_init__(self) -> None:
         from snakemake.logging import (
@@ -51,20 +59,22 @@ class LogHandler(LogHandlerBase):
             is_quiet_about,
         )
 
-        told = self.common_settings
-        stream = sys.stdout if told.stdout else sys.stderr
-        self.setFormatter(DefaultFormatter(told.quiet, told.show_failed_logs))
+        given = self.common_settings
+        stream = sys.stdout if given.stdout else sys.stderr
+        self.setFormatter(DefaultFormatter(given.quiet, given.show_failed_logs))
         self._filter = DefaultFilter(
-            told.quiet, told.debug_dag, told.verbose, told.dryrun, told.printshellcmds
+            given.quiet, given.debug_dag, given.verbose, given.dryrun, given.printshellcmds
         )
-        self._plain = ColorizingTextHandler(told.nocolor, stream, self.formatter)
-        self._counts = not told.dryrun and not is_quiet_about(told.quiet or (), "progress")
-        self._in_detail = not self._counts or told.verbose or told.printshellcmds or told.debug_dag
+        self._plain = ColorizingTextHandler(given.nocolor, stream, self.formatter)
+        self._counts = not given.dryrun and not is_quiet_about(given.quiet or (), "progress")
+        wants_details = given.verbose or given.printshellcmds or given.debug_dag
+        self._in_detail = not self._counts or wants_details
         self._display: Display | None = None
         self._access = Lock()
         self._closing = Event()
 
     def emit(self, record: LogRecord) -> None:
+        """Update the run's state from a message, and show it unless the display replaces it."""
         try:
             with self._access:
                 event = getattr(record, "event", None)
@@ -72,19 +82,19 @@ class LogHandler(LogHandlerBase):
                     self._watch()
                 if self._display is not None:
                     self._run.note(record)
-                    if event == LogEvent.JOB_INFO:  # the first of which is the beginning
+                    if event == LogEvent.JOB_INFO:  # the display appears with the first job
                         self._display.show(list(self._run.rows()))
-                if self._filter.filter(record) and (self._in_detail or _is_news(record)):
-                    self._say(record if self._in_detail else _shortened(record))
+                if self._filter.filter(record) and (self._in_detail or _is_shown(record)):
+                    self._show(record if self._in_detail else _shorten(record))
         except Exception:
             self.handleError(record)
 
     def close(self) -> None:
-        """Called at the end of the run, and again when Python exits."""
+        """Close the display, at the end of the run and again when Python exits."""
         self._closing.set()
         with self._access:
             if self._display is not None:
-                self._run.look()
+                self._run.update()
                 self._run.stop()
                 self._display.close(list(self._run.rows()))
                 self._display = None
@@ -92,65 +102,69 @@ class LogHandler(LogHandlerBase):
 
     def _watch(self) -> None:
         from snakemake_logger_plugin_onlinefa.display import Bars, Lines
-        from snakemake_logger_plugin_onlinefa.watching import Run
+        from snakemake_logger_plugin_onlinefa.run_state import RunState
 
-        self._run = Run(monotonic)
+        self._run = RunState(monotonic)
         stream, is_dumb = self._plain.stream, os.environ.get("TERM") == "dumb"
         self._display = (
             Bars(stream, colours=not self._plain.nocolor)
             if self._plain.is_tty and not is_dumb
             else Lines(stream, monotonic)
         )
-        Thread(target=self._look, daemon=True).start()
+        Thread(target=self._update, daemon=True).start()
 
-    def _look(self) -> None:
-        pause = _SECONDS_BETWEEN_LOOKS
+    def _update(self) -> None:
+        pause = _SECONDS_BETWEEN_UPDATES
         while not self._closing.wait(pause):
             start = monotonic()
             with self._access:
                 if self._display is None:
                     return
-                self._run.look()
+                self._run.update()
                 self._display.show(list(self._run.rows()))
-            pause = max(_SECONDS_BETWEEN_LOOKS, (monotonic() - start) / _SHARE_OF_LOOKING)
+            pause = max(_SECONDS_BETWEEN_UPDATES, (monotonic() - start) / _LARGEST_SHARE)
 
-    def _say(self, record: LogRecord) -> None:
+    def _show(self, record: LogRecord) -> None:
         if self._display is None:
             self._plain.emit(record)
         elif (message := self.format(record)) not in ("", "None"):
-            self._display.say(message, _COLOURS.get(record.levelno, ""))
+            self._display.print(message, _COLOURS.get(record.levelno, ""))
 
     @property
     def writes_to_stream(self) -> bool:
+        """Whether the plugin writes to a stream."""
         return True
 
     @property
     def writes_to_file(self) -> bool:
+        """Whether the plugin writes to a file."""
         return False
 
     @property
     def has_filter(self) -> bool:
-        """What is not shown counts all the same."""
+        """Whether the plugin filters messages itself; it counts those that it does not show."""
         return True
 
     @property
     def has_formatter(self) -> bool:
+        """Whether the plugin formats messages itself."""
         return True
 
     @property
     def needs_rulegraph(self) -> bool:
+        """Whether the plugin needs the graph of rules."""
         return False
 
 
-def _is_news(record: LogRecord) -> bool:
+def _is_shown(record: LogRecord) -> bool:
     if record.levelno >= logging.WARNING:
         return True
     event = getattr(record, "event", None)
     return event not in _SILENT_EVENTS and not _SILENT_TEXTS.match(record.getMessage())
 
 
-def _shortened(record: LogRecord) -> LogRecord:
-    """Without inputs and the command, which fill a screen where a job reads all cells."""
+def _shorten(record: LogRecord) -> LogRecord:
+    """Return an error without inputs and command, which can fill a screen."""
     if getattr(record, "event", None) != LogEvent.JOB_ERROR:
         return record
     shorter = copy(record)

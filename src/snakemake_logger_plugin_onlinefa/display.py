@@ -1,4 +1,4 @@
-"""Where progress is shown: as bars at the bottom of a terminal, or as a line now and then."""
+"""Displays of progress: bars at the bottom of a terminal, or lines at intervals."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from snakemake_logger_plugin_onlinefa.watching import Row
+from snakemake_logger_plugin_onlinefa.run_state import Row
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _SECONDS_BETWEEN_LINES = 30
-_WIDTH_OF_WORDS = 70  # "other jobs" before a bar, and after it what is said of a large run
+_TEXT_WIDTH = 70  # of the words before and after a bar, in a large run
 
 
 class Display(Protocol):
-    """Told how far the run is once a second or so; shows it as often as it likes."""
+    """Display of the progress of a run, updated about once a second."""
 
-    def show(self, rows: Sequence[Row]) -> None: ...
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show the current state."""
 
-    def say(self, message: str, colour: str) -> None:
-        """A line that stays."""
+    def print(self, message: str, colour: str) -> None:
+        """Print a line that stays."""
 
-    def close(self, rows: Sequence[Row]) -> None: ...
+    def close(self, rows: Sequence[Row]) -> None:
+        """Show the last state, and end."""
 
 
 class Bars:
-    """One for each kind of work. What is said meanwhile, and what handlers print, is above them."""
+    """One bar for each kind of work; messages are printed above the bars."""
 
     def __init__(self, stream: TextIO, colours: bool) -> None:
         from rich.console import Console
@@ -38,38 +40,41 @@ class Bars:
         )
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=min(40, max(10, self._console.width - _WIDTH_OF_WORDS))),
-            TextColumn("{task.fields[told]}"),
+            BarColumn(bar_width=min(40, max(10, self._console.width - _TEXT_WIDTH))),
+            TextColumn("{task.fields[text]}"),
             console=self._console,
             auto_refresh=False,
-            # Only what would have come to this terminal anyway.
+            # Standard output is redirected only if it goes to the terminal anyway.
             redirect_stdout=sys.stdout.isatty(),
         )
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, rows: Sequence[Row]) -> None:
+        """Draw the bars."""
         for row in rows:
             if row.name not in self._tasks:
-                self._tasks[row.name] = self._progress.add_task(row.name, told="")
+                self._tasks[row.name] = self._progress.add_task(row.name, text="")
             self._progress.update(
-                self._tasks[row.name], completed=row.settled, total=row.total, told=_words(row)
+                self._tasks[row.name], completed=row.settled, total=row.total, text=_format_row(row)
             )
         if rows:
             self._progress.start()
             self._progress.refresh()
 
-    def say(self, message: str, colour: str) -> None:
+    def print(self, message: str, colour: str) -> None:
+        """Print a line above the bars."""
         from rich.text import Text
 
         self._console.print(Text(message, style=colour), soft_wrap=True)
 
     def close(self, rows: Sequence[Row]) -> None:
+        """Draw the bars a last time."""
         self.show(rows)
         self._progress.stop()
 
 
 class Lines:
-    """One at the beginning, one at the end, and in between no more than two a minute."""
+    """A line at the beginning, one at the end, and at most two a minute between them."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
         self._stream = stream
@@ -78,22 +83,25 @@ class Lines:
         self._next = clock()
 
     def show(self, rows: Sequence[Row]) -> None:
+        """Print a line, if the last one is old enough."""
         if self._clock() >= self._next:
             self._write(rows)
 
-    def say(self, message: str, colour: str) -> None:
+    def print(self, message: str, colour: str) -> None:
+        """Print a line."""
         print(message, file=self._stream, flush=True)
 
     def close(self, rows: Sequence[Row]) -> None:
+        """Print a last line."""
         self._write(rows)
 
     def _write(self, rows: Sequence[Row]) -> None:
-        done = "; ".join(f"{row.name} {row.told}" for row in rows)
-        if done == self._last:  # another estimate alone is no news
+        done = "; ".join(f"{row.name} {row.text}" for row in rows)
+        if done == self._last:  # only the estimate has changed
             return
         self._last, self._next = done, self._clock() + _SECONDS_BETWEEN_LINES
-        self.say("; ".join(f"{row.name} {_words(row)}" for row in rows), "")
+        self.print("; ".join(f"{row.name} {_format_row(row)}" for row in rows), "")
 
 
-def _words(row: Row) -> str:
-    return f"{row.told}, {row.left}" if row.left else row.told
+def _format_row(row: Row) -> str:
+    return f"{row.text}, {row.time_left}" if row.time_left else row.text

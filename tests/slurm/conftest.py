@@ -1,4 +1,4 @@
-"""A cluster for a file of tests, with accounting if the file says ACCOUNTING = True."""
+"""Fixtures: a cluster for each test module, with accounting if it sets ACCOUNTING = True."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cluster import Cluster, why_not
-from starting import EVERY_KIND, GRID, ROOT, STARTED, in_order, locally, stop
+from support.slurm_cluster import Cluster, why_not
+from support.slurm_runs import EVERY_KIND, GRID, ROOT, STARTED, in_order, locally, stop
 
 FAULTS = ("sleep", "hoard", "cancelled", "crashed", "hold")
 
@@ -20,7 +20,7 @@ def cluster(request):
     reason = why_not(accounting)
     if reason:
         pytest.skip(reason)
-    folder = Path(tempfile.mkdtemp(prefix="slurm-"))  # pytest's own are closed to munge
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))  # munge cannot read pytest's folders
     running = Cluster(folder, accounting)
     try:
         running.start()
@@ -32,7 +32,7 @@ def cluster(request):
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_running():
-    """Whatever a test that fails has started."""
+    """Stop processes that a failed test has left running."""
     yield
     while STARTED:
         stop(STARTED.pop())
@@ -40,7 +40,7 @@ def nothing_is_left_running():
 
 @pytest.fixture(scope="session")
 def possible():
-    """Nothing is fitted for tests that are skipped."""
+    """Skip the tests, before anything is fitted, where a cluster cannot be started."""
     reason = why_not(accounting=False)
     if reason:
         pytest.skip(reason)
@@ -48,21 +48,22 @@ def possible():
 
 @pytest.fixture(scope="session")
 def every_kind(possible, tmp_path_factory):
-    """The rows of EVERY_KIND without a cluster."""
+    """Return the rows of EVERY_KIND without a cluster."""
     return locally(tmp_path_factory.mktemp("every_kind"), EVERY_KIND)
 
 
 @pytest.fixture(scope="session")
 def source(possible, tmp_path_factory):
-    """The source, with an algorithm that misbehaves."""
+    """Return a copy of the source with a faulty algorithm."""
     folder = Path(shutil.copytree(ROOT / "src", tmp_path_factory.mktemp("source") / "src"))
-    shutil.copy(Path(__file__).parent / "faulty.py", folder / "onlinefa" / "estimators")
+    estimators = folder / "onlinefa" / "estimators"
+    shutil.copy(ROOT / "tests" / "support" / "faulty_estimator.py", estimators / "faulty.py")
     return folder
 
 
 @pytest.fixture(scope="session")
 def undisturbed(source, tmp_path_factory):
-    """The folder of marks, and the rows of a run where no fault occurs, because all have a mark."""
+    """Return the folder of marks and the rows of a run in which all marks disable the faults."""
     folder = tmp_path_factory.mktemp("undisturbed")
     marks = folder / "marks"
     marks.mkdir()
@@ -73,7 +74,7 @@ def undisturbed(source, tmp_path_factory):
 
 @pytest.fixture
 def disturbed(undisturbed):
-    """For some faults: the configuration, and the rows to be had in spite of them. No marks yet."""
+    """Return the configuration with some faults, and the expected rows; delete all marks."""
     marks, expected = undisturbed
     for mark in marks.iterdir():
         mark.unlink()
@@ -90,7 +91,7 @@ def disturbed(undisturbed):
 
 
 def faulty(marks, faults):
-    """A configuration with a job for each fault, and one without."""
+    """Return a configuration with a job for each fault, and one without."""
     variants = {
         fault: {"algorithm": "faulty", "fault": fault, "marks": str(marks)} for fault in faults
     }

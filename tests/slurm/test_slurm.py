@@ -1,25 +1,25 @@
-"""`snakemake --profile slurm` on a real cluster, undisturbed and disturbed: the same rows."""
+"""Tests that `snakemake --profile slurm` on a real cluster gives the same rows despite faults."""
 
 from __future__ import annotations
 
 import pandas as pd
 import yaml
-from cluster import command, wait
-from starting import GRID, ROOT, check_to_the_end, finish, on_slurm, rows, start, stop
+from support.slurm_cluster import command, wait
+from support.slurm_runs import GRID, ROOT, check_to_the_end, finish, on_slurm, rows, start, stop
 
-from onlinefa.doctor import examine
+from onlinefa_benchmark.cli.doctor import examine
 
 
-def test_to_the_end_with_the_same_rows_as_on_one_machine(cluster, every_kind, tmp_path):
+def test_a_run_completes_with_the_same_rows_as_on_one_machine(cluster, every_kind, tmp_path):
     check_to_the_end(tmp_path, every_kind, on_slurm)
 
 
-def test_too_little_time_or_memory_a_cancelled_job_and_a_dead_node(
+def test_jobs_are_retried_after_timeouts_lack_of_memory_cancellation_and_node_failure(
     cluster, source, disturbed, tmp_path
 ):
     config, expected = disturbed.by("sleep", "hoard", "cancelled", "crashed")
-    # A minute and 1.5 GB at first, twice as much then. Only who sleeps has so little time: others
-    # must not run out of it before a slow machine has seen what befell them.
+    # Jobs get a minute and 1.5 GB at first, then twice as much. Only the sleeping job has this
+    # short limit: others must reach their fault before a timeout, also on a slow machine.
     runtime = "fit:runtime=attempt if 'sleep' in wildcards.bundle else 60"
     resources = ("--set-resources", runtime, "fit:mem_mb=1500*attempt")
     run = on_slurm(tmp_path / "slurm", config, *resources, source=source)
@@ -40,9 +40,9 @@ def test_too_little_time_or_memory_a_cancelled_job_and_a_dead_node(
     assert cluster.states("crashed") == {"NODE_FAIL", "COMPLETED"}
 
 
-def test_the_controller_is_restarted(cluster, source, disturbed, tmp_path):
+def test_a_restart_of_the_controller_does_not_interrupt_a_run(cluster, source, disturbed, tmp_path):
     config, expected = disturbed.by("hold")
-    # A squeue that leaves a mark when it had no answer.
+    # This squeue writes a file when it gets no answer.
     missed = disturbed.marks / "missed"
     squeue = tmp_path / "bin" / "squeue"
     squeue.parent.mkdir()
@@ -50,7 +50,7 @@ def test_the_controller_is_restarted(cluster, source, disturbed, tmp_path):
     squeue.chmod(0o755)
     run = on_slurm(tmp_path / "slurm", config, source=source, path=[squeue.parent])
     wait((disturbed.marks / "fits").exists, 120)
-    # Slurm tells a controller that was away of a job's end only after a minute.
+    # After a restart, the controller learns only after a minute that a job has ended.
     (log,) = (tmp_path / "slurm" / ".snakemake" / "log").glob("*.log")
     wait(lambda: "Finished jobid" in log.read_text(), 120)
     cluster.stop_controller()
@@ -61,8 +61,8 @@ def test_the_controller_is_restarted(cluster, source, disturbed, tmp_path):
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
 
 
-def test_snakemake_is_killed_and_started_again(cluster, source, disturbed, tmp_path):
-    """Nothing that was finished is fitted twice, and nothing is lost."""
+def test_a_killed_run_can_be_restarted(cluster, source, disturbed, tmp_path):
+    """Finished cells are not fitted twice, and no cell is lost."""
     config, expected = disturbed.by("hold")
     store = tmp_path / "slurm" / "results" / "store"
     one_seed_a_job = ("--config", "job_minutes=0.01")
@@ -80,24 +80,24 @@ def test_snakemake_is_killed_and_started_again(cluster, source, disturbed, tmp_p
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
 
 
-def test_what_no_node_has_is_refused_in_one_line(cluster, tmp_path):
+def test_resources_that_no_node_has_are_refused_in_one_line(cluster, tmp_path):
     config = {"synthetic": GRID | {"algorithms": ["diagonal"]}}
     run = on_slurm(tmp_path / "slurm", config, "--set-resources", "fit:mem_mb=10**7")
     assert "Requested node configuration is not available" in finish(run, code=1)
 
 
-def test_the_doctor_finds_what_is_wrong_and_nothing_else(cluster, tmp_path):
+def test_doctor_reports_exactly_the_problems_of_a_cluster(cluster, tmp_path):
     found = list(examine(ROOT / "profiles" / "slurm", tmp_path / "results"))
-    assert [finding.text for finding in found if not finding.fine] == []
+    assert [finding.text for finding in found if not finding.is_fine] == []
     assert "GPUs of partition gpu: gpu:fake:2" in [finding.text for finding in found]
     profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
     profile["default-resources"] = {"slurm_partition": "long", "slurm_account": "physics"}
     profile["slurm-init-seconds-before-status-checks"] = 2000
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(profile))
-    wrong = [finding.text for finding in examine(tmp_path, tmp_path) if not finding.fine]
+    wrong = [finding.text for finding in examine(tmp_path, tmp_path) if not finding.is_fine]
     assert wrong[0] == "no partition long for cells; there are cpu, gpu"
-    assert wrong[1] == "no accounting, but the profile asks for account physics"
-    assert wrong[2] == "finished jobs are remembered for 3600 s (MinJobAge), 6000 s are needed"
+    assert wrong[1] == "no accounting, but the profile sets account physics"
+    assert wrong[2] == "Slurm keeps finished jobs for 3600 s (MinJobAge), 6000 s are needed"
     assert wrong[3].startswith("a job on long failed: srun: error: Unable to allocate resources")
     assert len(wrong) == 4
 

@@ -1,15 +1,13 @@
-"""Names that a shell or a path would take for something else."""
+"""Tests of names with shell commands or relative paths."""
 
 from __future__ import annotations
 
 import pytest
-from running import snakemake, with_file
-
-from onlinefa.config import EXPERIMENTS
+from support.running import NO_EXPERIMENTS, snakemake, with_file
 
 COMMANDS = "x; touch pwned; $(touch pwned) `touch pwned` {config} 'a\" ü"
 ONE_TABLE = {
-    **dict.fromkeys(EXPERIMENTS),
+    **NO_EXPERIMENTS,
     "linear": {"datasets": ["yacht"], "algorithms": ["swag"], "seeds": 1},
 }
 
@@ -28,18 +26,18 @@ def pwned(directory):
 
 
 @pytest.mark.parametrize("name", [COMMANDS, "../../x"])
-def test_a_variant_is_a_plain_word(tmp_path, name):
+def test_a_variant_whose_name_is_not_a_plain_word_is_refused(tmp_path, name):
     run = snakemake(tmp_path, *config_in(tmp_path, **variant(name)))
     assert run.returncode == 1
     (line,) = [line for line in run.stderr.splitlines() if "small.yaml" in line]
-    assert "must have small letters, digits and _ only" in line
+    assert "must have lower-case letters, digits and _ only" in line
     assert sorted(path.name for path in tmp_path.iterdir()) in (
         ["small.yaml"],
         [".snakemake", "small.yaml"],
     )
 
 
-def test_a_target_is_none_of_the_grid(tmp_path):
+def test_a_target_that_is_not_in_the_grid_is_refused(tmp_path):
     target = "results/cells/linear/algorithm~swag/$(touch pwned); touch pwned.parquet"
     run = snakemake(tmp_path, *config_in(tmp_path), "--", target)
     assert run.returncode == 1
@@ -47,7 +45,7 @@ def test_a_target_is_none_of_the_grid(tmp_path):
     assert not pwned(tmp_path)
 
 
-def test_a_folder_of_tables_is_read_whatever_its_name_and_never_written_to(tmp_path):
+def test_a_folder_of_tables_with_any_name_is_read_and_not_written_to(tmp_path):
     own = tmp_path / COMMANDS
     own.mkdir()
     (own / "yacht_hydrodynamics.data").write_text("nothing")

@@ -1,13 +1,12 @@
-"""The experiments beyond the thesis, as a user runs them, on a small grid."""
+"""Tests of the workflow with the experiments beyond the thesis, on a small grid."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import planned, snakemake, with_file
+from support.running import NO_EXPERIMENTS, planned, snakemake, with_file
 
-from onlinefa.config import EXPERIMENTS as DEFAULT
-from onlinefa.summary import read_summary
+from onlinefa_benchmark.analysis.summary import read_summary
 
 GRID = {"D": [12], "K": [2], "spectrum": [[1, 10]], "T": [150, 400], "seeds": 2}
 VARIANTS = {
@@ -15,7 +14,7 @@ VARIANTS = {
     "recursive_em_forgetting": {"algorithm": "recursive_em", "forgetting": 150},
 }
 SMALL = {
-    **dict.fromkeys(DEFAULT),
+    **NO_EXPERIMENTS,
     "seeds_per_job": 2,
     "variants": VARIANTS,
     "eigenvalues": GRID | {"algorithms": ["online_em", "recursive_em"]},
@@ -56,13 +55,13 @@ def test_every_experiment_has_its_figure_and_its_tables(finished):
     assert all(f"| {scale} |" in text for scale in ("0.01", "1", "100"))
 
 
-def test_units_matter_to_online_em_alone(finished):
+def test_only_online_em_depends_on_units(finished):
     at = errors(finished, "scale", ["step", "scale"]).xs(400, level="step")
     np.testing.assert_allclose(at["recursive_em"], at["recursive_em"].iloc[0], rtol=1e-6)
     assert at["online_em"].max() > 1.1 * at["online_em"].min()
 
 
-def test_only_who_is_not_told_chooses(finished):
+def test_only_the_automatic_variant_selects_the_number_of_factors(finished):
     found = errors(finished, "components", ["step"], "components")
     assert (found["recursive_em"] == 2).all()
     assert found["recursive_em_auto"].between(0, 4).all()
@@ -70,16 +69,15 @@ def test_only_who_is_not_told_chooses(finished):
     assert (right["recursive_em"] == 1).all()
 
 
-def test_who_forgets_follows(finished):
+def test_forgetting_follows_a_change_of_the_model(finished):
     at = errors(finished, "change", ["step"])
     assert at.loc[600, "recursive_em_forgetting"] < at.loc[600, "recursive_em"]
     assert list(errors(finished, "change", ["step"], "changed").iloc[:, 0]) == [0, 1]
 
 
 def test_a_changed_variant_plans_only_its_own_cells(finished):
-    changed = SMALL | {"variants": VARIANTS | {"recursive_em_forgetting": {
-        "algorithm": "recursive_em", "forgetting": 140
-    }}}  # fmt: skip
+    forgetting = {"algorithm": "recursive_em", "forgetting": 140}
+    changed = SMALL | {"variants": VARIANTS | {"recursive_em_forgetting": forgetting}}
     jobs, cells = planned(snakemake(finished, "-n", *with_file(finished, changed)))
     assert cells == {"change/algorithm~recursive_em_forgetting/D~12/K~2/seeds~0-1"}
     assert jobs["fit"] == 1

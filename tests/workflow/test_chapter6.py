@@ -1,4 +1,4 @@
-"""Chapter 6 as a user runs it: tables that are fetched, walks that diverge, reruns."""
+"""Tests of the workflow with chapter 6: fetched tables, diverging walks, reruns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from running import ROOT, planned, snakemake, with_file
-
-from onlinefa.config import EXPERIMENTS
+from support.running import NO_EXPERIMENTS, ROOT, planned, snakemake, with_file
 
 WALKS = {
     "seeds_per_job": 2,
-    **dict.fromkeys(EXPERIMENTS),
+    **NO_EXPERIMENTS,
     "linear": {
-        "datasets": ["yacht"], "algorithms": ["online_em", "batch_ml"], "K": [1, 2],
-        "walks": ["reshuffled", "replacement_averaged"], "epochs": 30, "seeds": 2,
+        "datasets": ["yacht"],
+        "algorithms": ["online_em", "batch_ml"],
+        "K": [1, 2],
+        "walks": ["reshuffled", "replacement_averaged"],
+        "epochs": 30,
+        "seeds": 2,
     },
     "plane": {"algorithms": ["online_em", "swag_diagonal"], "epochs": 20},
-}  # fmt: skip
+}
 
 
 def with_walks(directory, **changes):
@@ -37,12 +39,17 @@ def finished_walks(tmp_path_factory):
     return directory
 
 
-def test_chapter_6_from_a_fetched_table_to_figures(finished_walks):
+def test_chapter_6_runs_from_a_fetched_table_to_figures(finished_walks):
     results = finished_walks / "results"
     assert sorted(path.stem for path in results.glob("figures/*.png")) == [
-        "figure_6_1", "figure_6_2", "figure_6_3", "figure_6_4_yacht", "figure_6_5_yacht",
-        "figure_6_6", "figure_6_7",
-    ]  # fmt: skip
+        "figure_6_1",
+        "figure_6_2",
+        "figure_6_3",
+        "figure_6_4_yacht",
+        "figure_6_5_yacht",
+        "figure_6_6",
+        "figure_6_7",
+    ]
     assert "| Yacht Hydrodynamics | 308 | 6 |" in (results / "tables/table_6_1.md").read_text()
     table = (results / "tables/linear/wasserstein2.md").read_text()
     assert "| with replacement, averaged | yacht | 2 |" in table
@@ -70,31 +77,31 @@ def test_snakemakes_own_report_has_all_figures_and_tables(finished_walks, tmp_pa
     assert "Heat maps of the posterior covariance" in heat_map["caption"]
     table = found["results/tables/linear/wasserstein2.html"]
     assert table["labels"] == {"table": "2-Wasserstein distance"}
-    assert "from <tt" in table["caption"]
+    assert "From <tt" in table["caption"]
     assert all(each["caption"] and each["data_uri"] for each in found.values())
 
 
-def test_where_a_table_comes_from_refits_nothing(finished_walks, tmp_path):
+def test_another_source_of_a_table_refits_nothing(finished_walks, tmp_path):
     directory = Path(shutil.copytree(finished_walks, tmp_path / "run"))
     (directory / "results" / "data" / "yacht.npy").touch()
     elsewhere = ("--config", "data_dir=elsewhere")
     assert planned(snakemake(directory, "-n", *with_walks(directory), *elsewhere)) == ({}, set())
-    # And hides nothing else that has changed.
+    # Other changes are still planned.
     jobs, cells = planned(snakemake(directory, "-n", *with_walks(directory, epochs=40), *elsewhere))
     assert jobs["fit"] == len(cells) == 2
-    assert jobs["summarise"] == 1
-    assert not {"fetch", "figure_6_7", "tables_plane", "table_of_datasets"} & set(jobs)
+    assert jobs["aggregate_linear"] == 1
+    assert not {"fetch", "figures_plane", "tables_plane"} & set(jobs)
 
 
-def test_other_values_of_a_table_refit_what_reads_it(finished_walks, tmp_path):
+def test_other_values_of_a_table_refit_the_cells_that_read_it(finished_walks, tmp_path):
     source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
-    edited = source / "onlinefa" / "data" / "yacht.py"
+    edited = source / "onlinefa_benchmark" / "datasets" / "yacht.py"
     edited.write_text(re.sub('digest="ec08', 'digest="0000', edited.read_text()))
     jobs, _ = planned(snakemake(finished_walks, "-n", *with_walks(finished_walks), source=source))
-    assert (jobs["fit"], jobs["table_of_datasets"]) == (2, 1)
+    assert (jobs["fit"], jobs["tables_linear"]) == (2, 1)
 
 
-def test_a_walk_that_diverges_is_a_status_and_not_a_crash(finished_walks, tmp_path):
+def test_a_diverging_walk_is_recorded_as_diverged(finished_walks, tmp_path):
     shutil.copytree(finished_walks / "results" / "data", tmp_path / "results" / "data")
     table = "results/tables/linear/wasserstein2.md"
     figures = [f"results/figures/figure_6_{name}.png" for name in ("3", "4_yacht", "5_yacht", "6")]
@@ -106,11 +113,14 @@ def test_a_walk_that_diverges_is_a_status_and_not_a_crash(finished_walks, tmp_pa
     assert "| – |" in (tmp_path / table).read_text()
 
 
-def test_a_table_that_cannot_be_had_is_said_once_and_clearly(tmp_path):
+def test_an_unavailable_table_is_an_error_with_instructions(tmp_path):
     nowhere = {
-        "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "",
-        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path),
-    }  # fmt: skip
+        "https_proxy": "http://127.0.0.1:9",
+        "http_proxy": "http://127.0.0.1:9",
+        "no_proxy": "",
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(tmp_path),
+    }
     target = ("--", "results/summary/linear.parquet")
     run = snakemake(tmp_path, "--show-failed-logs", *with_walks(tmp_path), *target, **nowhere)
     assert run.returncode == 1

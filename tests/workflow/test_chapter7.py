@@ -1,22 +1,25 @@
-"""Chapter 7 as a user runs it: from the configuration to figures and tables."""
+"""Tests of the workflow with chapter 7, up to figures and tables."""
 
 from __future__ import annotations
 
 import pyarrow.parquet as pq
-from running import planned, snakemake, with_file
-
-from onlinefa.config import EXPERIMENTS
+from support.running import NO_EXPERIMENTS, planned, snakemake, with_file
 
 NETWORKS = {
-    **dict.fromkeys(EXPERIMENTS),
+    **NO_EXPERIMENTS,
     "gp": {
-        "datasets": ["toy"], "widths": [4, 8], "K": 2, "epochs": 40, "samples": 20, "seeds": 2,
+        "datasets": ["toy"],
+        "widths": [4, 8],
+        "K": 2,
+        "epochs": 40,
+        "samples": 20,
+        "seeds": 2,
         "algorithms": ["map", "recursive_em", "gaussian_process", "nystrom"],
     },
-}  # fmt: skip
+}
 
 
-def test_chapter_7_from_networks_to_figures_and_what_a_further_width_adds(tmp_path):
+def test_chapter_7_runs_to_figures_and_a_further_width_plans_only_its_own_cells(tmp_path):
     arguments = with_file(tmp_path, NETWORKS)
     run = snakemake(tmp_path, *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -25,8 +28,10 @@ def test_chapter_7_from_networks_to_figures_and_what_a_further_width_adds(tmp_pa
         (results / "cells/gp/dataset~toy/seeds~0-1.parquet").relative_to(results / "cells")
     ]
     assert sorted(path.name for path in results.glob("figures/*.pdf")) == [
-        "figure_7_1.pdf", "figure_7_2.pdf", "figure_7_3.pdf",
-    ]  # fmt: skip
+        "figure_7_1.pdf",
+        "figure_7_2.pdf",
+        "figure_7_3.pdf",
+    ]
     table = (results / "tables/gp/sd_ratio.md").read_text()
     assert "| toy | recursive EM |" in table
     summary = pq.read_table(results / "summary" / "gp.parquet").to_pandas()
@@ -41,4 +46,4 @@ def test_chapter_7_from_networks_to_figures_and_what_a_further_width_adds(tmp_pa
     run = snakemake(tmp_path, *arguments, "--", "results/summary/gp.parquet")
     assert run.returncode == 0, run.stdout + run.stderr
     log = (results / "logs/fit/gp/dataset~toy/seeds~0-1.log").read_text()
-    assert f"{stored} of {stored + 8} cells are already there" in log
+    assert f"{stored} of {stored + 8} cells are in the store" in log

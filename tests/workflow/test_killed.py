@@ -1,4 +1,4 @@
-"""Killed at any moment and started again: the same rows, to the bit, as if nothing had happened."""
+"""Tests that runs which are killed at any time and restarted give the same rows, bit for bit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from running import ROOT, snakemake
+from support.running import NO_EXPERIMENTS, ROOT, environment, snakemake
 
-from onlinefa import results
-from onlinefa.cell import Bundle
-from onlinefa.config import EXPERIMENTS
-from onlinefa.grid import bundles
-from onlinefa.validation import validate
+from onlinefa_benchmark.cells import Bundle
+from onlinefa_benchmark.config.files import write_checked
+from onlinefa_benchmark.config.validation import validate
+from onlinefa_benchmark.grid import bundles
+from onlinefa_benchmark.storage import result_file
 
 KILLS = 20  # of a fit
 GRID = {
@@ -32,25 +32,41 @@ GRID = {
     "T": [500, 3000],
     "seeds": 4,
 }
-CONFIG = {**dict.fromkeys(EXPERIMENTS), "synthetic": GRID, "seeds_per_job": 4}
-# What differs from run to run, and is no result.
+CONFIG = {**NO_EXPERIMENTS, "synthetic": GRID, "seeds_per_job": 4}
+# Columns that differ between runs.
 PROVENANCE = ["seconds", "peak_memory_mb", "host", "commit", "versions"]
+
+
+DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
 
 
 @pytest.fixture(scope="module")
 def bundle():
-    default = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    return bundles(validate(default | CONFIG))[0]
+    return bundles(validate(DEFAULT | CONFIG))[0]
 
 
 def fit(bundle: Bundle, directory: Path, **options) -> subprocess.Popen:
+    config = Path(directory, "checked.json")
+    write_checked(validate(DEFAULT | CONFIG), config)
+    arguments = {
+        "--config": config,
+        "--digest": bundle.digest(),
+        "--store": "store",
+        "--tables": "tables",
+        "--output": "cells.parquet",
+        "--attempt": "1",
+        "--attempts": "3",
+    }
+    words = [word for item in arguments.items() for word in item]
     return subprocess.Popen(
-        [sys.executable, "-m", "onlinefa", "fit", "--bundle", bundle.to_json(), "--code",
-         bundle.code, "--store", "store", "--tables", "tables", "--output", "cells.parquet",
-         "--attempt", "1", "--attempts", "3"],
-        cwd=directory, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, text=True,
-        stderr=subprocess.PIPE, start_new_session=True, **options,
-    )  # fmt: skip
+        [sys.executable, "-m", "onlinefa_benchmark", "fit", bundle.name, *words],
+        cwd=directory,
+        env=environment(),
+        text=True,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **options,
+    )
 
 
 def rows(path: Path) -> pa.Table:
@@ -72,15 +88,15 @@ def check_to_the_end(bundle, directory, undisturbed):
 
 
 def whole_cells(directory: Path) -> int:
-    """How many are in the store, each of which can be read."""
+    """Return the number of cells in the store, after checking that each is readable."""
     files = list((directory / "store").glob("*/*.parquet"))
     for file in files:
-        assert results.read_one(file, None).num_rows > 0
+        assert result_file.read(file).num_rows > 0
     return len(files)
 
 
 @pytest.mark.long
-def test_a_fit_that_is_killed_again_and_again(bundle, tmp_path, undisturbed):
+def test_a_fit_that_is_killed_repeatedly_has_the_same_rows(bundle, tmp_path, undisturbed):
     moments = random.Random(0)
     finished = []
     for _ in range(KILLS):
@@ -91,11 +107,11 @@ def test_a_fit_that_is_killed_again_and_again(bundle, tmp_path, undisturbed):
         finished.append(whole_cells(tmp_path))
     assert finished == sorted(finished)
     check_to_the_end(bundle, tmp_path, undisturbed)
-    # What a kill leaves half-written has a name that nobody reads.
+    # Incomplete files have temporary names and are not read.
     assert whole_cells(tmp_path) == len(bundle.cells())
 
 
-def test_a_fit_that_is_killed_goes_on(bundle, tmp_path, undisturbed):
+def test_a_killed_fit_can_be_continued(bundle, tmp_path, undisturbed):
     process = fit(bundle, tmp_path)
     time.sleep(1.2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -104,17 +120,18 @@ def test_a_fit_that_is_killed_goes_on(bundle, tmp_path, undisturbed):
     check_to_the_end(bundle, tmp_path, undisturbed)
 
 
-def test_a_fit_that_is_told_to_stop_goes_on(bundle, tmp_path, undisturbed):
+def test_a_terminated_fit_can_be_continued(bundle, tmp_path, undisturbed):
     process = fit(bundle, tmp_path)
     time.sleep(1.5)
     process.send_signal(signal.SIGTERM)
     process.communicate()
-    assert process.returncode in (0, 128 + signal.SIGTERM)  # a quick machine may be done
+    # On a fast machine, the fit may have ended before the signal.
+    assert process.returncode in (0, 128 + signal.SIGTERM)
     check_to_the_end(bundle, tmp_path, undisturbed)
 
 
-def test_a_file_system_that_cannot_be_written_to(bundle, tmp_path, undisturbed):
-    """A limit on the size of files, beyond which writing is an error: so is a full disk."""
+def test_a_fit_continues_after_write_errors(bundle, tmp_path, undisturbed):
+    """Writing beyond a limit on file sizes is an error, as on a full disk."""
 
     def limited():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -129,10 +146,10 @@ def test_a_file_system_that_cannot_be_written_to(bundle, tmp_path, undisturbed):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
-def test_a_full_disk(bundle, tmp_path, undisturbed):
+def test_a_fit_continues_after_the_disk_was_full(bundle, tmp_path, undisturbed):
     size = ["-o", "size=64k"]
     if subprocess.run(["mount", "-t", "tmpfs", *size, "tmpfs", tmp_path]).returncode:
-        pytest.skip("this machine lets nobody mount a disk")
+        pytest.skip("disks cannot be mounted on this machine")
     try:
         _, complaints = (process := fit(bundle, tmp_path)).communicate()
         assert process.returncode == 1
@@ -146,22 +163,24 @@ def test_a_full_disk(bundle, tmp_path, undisturbed):
 
 
 @pytest.mark.long
-def test_snakemake_and_its_jobs(bundle, tmp_path, undisturbed):
+def test_a_killed_workflow_can_be_restarted(bundle, tmp_path, undisturbed):
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(CONFIG))
     target = f"results/cells/{bundle.name}.parquet"
-    arguments = ("--configfile", str(config), "--rerun-incomplete", "--", target)
+    options = ("--cores", "1", "--configfile", str(config), "--rerun-incomplete")
+    arguments = (*options, "--", target)
     process = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1",
-         *arguments],
-        cwd=tmp_path, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-                          "PYTHONPATH": str(ROOT / "src")},
-    )  # fmt: skip
+        [*(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile"), *arguments],
+        cwd=tmp_path,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    )
     while not list(tmp_path.glob("results/store/*/*.parquet")):
         time.sleep(0.05)
     process.kill()
-    subprocess.run(["pkill", "-KILL", "-s", str(process.pid), "-f", "onlinefa fit"])
+    subprocess.run(["pkill", "-KILL", "-s", str(process.pid), "-f", "onlinefa_benchmark fit"])
     process.wait()
     assert snakemake(tmp_path, "--unlock", *arguments).returncode == 0
     run = snakemake(tmp_path, *arguments)

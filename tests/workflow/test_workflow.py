@@ -1,25 +1,28 @@
-"""The workflow as a user runs it: real Snakemake, real fits, on a small grid."""
+"""Tests of the workflow: real Snakemake, real fits, on a small grid."""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from running import ROOT, planned, snakemake, with_file
+from support.misbehaving import count_fits, make_misbehaving
+from support.running import (
+    NO_EXPERIMENTS,
+    ROOT,
+    planned,
+    run_onlinefa,
+    snakemake,
+    with_file,
+)
 
-from onlinefa import estimators
-from onlinefa.config import EXPERIMENTS
-from onlinefa.figures import FIGURES, OF_COMPARISONS
+from onlinefa_benchmark import algorithms
 
 SMALL = {
-    **dict.fromkeys(EXPERIMENTS),
+    **NO_EXPERIMENTS,
     "seeds_per_job": 1,
     "synthetic": {
         "algorithms": ["online_em", "online_sga", "diagonal"],
@@ -32,13 +35,17 @@ SMALL = {
     },
 }
 SUMMARY = "results/summary/synthetic.parquet"
+STAGES = ("aggregate", "figures", "tables")
 JOBS = 3 * 2  # algorithms x seeds
 CELLS = JOBS * 2  # x spectra, which share a job
+LAST = {"report": 1, "verify": 1, "all": 1}
 AFTER_FITS = {
-    "summarise": 1, "compare": 1, "figure_5_1": 1, "figure_5_2": 1, "time": 1,
-    "tables_synthetic": 1, "compared_synthetic": 1, "table_of_coverage": 1, "report": 1,
-    "verify": 1, "all": 1,
-}  # fmt: skip
+    "aggregate_synthetic": 1,
+    "figures_synthetic": 1,
+    "tables_synthetic": 1,
+    "coverage": 1,
+    **LAST,
+}
 
 
 def with_config(directory, **changes):
@@ -60,7 +67,7 @@ def finished_run(tmp_path_factory):
 
 @pytest.fixture
 def finished(finished_run, tmp_path):
-    """A finished run of one's own."""
+    """Return a copy of a finished run."""
     return Path(shutil.copytree(finished_run, tmp_path / "run"))
 
 
@@ -74,21 +81,15 @@ def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # or 5 of 2 seeds each. plane: one job. gp: 2 datasets; or 5, of 3 seeds in 2 jobs each, and 3
     # widths for NUTS, likewise. network and digits: a job each, and none in the thesis's.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
-    compared = [] if arguments else ["network", "digits"]
-    configured = ["synthetic", "linear", "plane", "gp", *compared]
-    figures = [
-        figure
-        for figure, experiment in FIGURES.items()
-        if experiment in (compared if figure in OF_COMPARISONS else configured)
-    ]
-    expected = {
-        "fetch": 4, "fit": fits, "summarise": len(configured), "table_of_datasets": 1,
-        "table_of_coverage": 1, "report": 1, "verify": 1, "all": 1,
-        **dict.fromkeys([f"tables_{name}" for name in configured], 1),
-        **dict.fromkeys([f"compared_{name}" for name in compared], 1),
-        **dict.fromkeys(figures, 1),
-    }  # fmt: skip
-    assert jobs == expected | ({"compare": len(compared)} if compared else {})
+    configured = ["synthetic", "linear", "plane", "gp"]
+    configured += [] if arguments else ["network", "digits"]
+    assert jobs == {
+        "fetch": 4,
+        "fit": fits,
+        "coverage": 1,
+        **{f"{rule}_{name}": 1 for rule in STAGES for name in configured},
+        **LAST,
+    }
     assert not (tmp_path / "results").exists()
 
 
@@ -116,7 +117,7 @@ def test_a_run_makes_everything_and_a_second_one_nothing(finished):
     assert (summary["seeds"] == 2).all()
     comparison = pq.read_table(results / "comparison" / "synthetic.parquet").to_pandas()
     assert set(comparison["step"]) == {150}
-    # Angles of factors cannot be had from the control.
+    # The control has no factors, and so no angles.
     assert len(comparison) == 3 * 2 * 9 - 2
     tested = comparison[comparison["algorithm"] != "diagonal"]
     assert (tested["pairs"] + tested["lost"] == 2).sum() == 2 * 2 * 8
@@ -128,7 +129,7 @@ def test_a_run_makes_everything_and_a_second_one_nothing(finished):
     assert planned(snakemake(finished, "-n", *with_config(finished))) == ({}, set())
 
 
-def test_a_path_says_what_its_cells_share(finished):
+def test_the_path_of_a_job_has_the_axes_that_its_cells_share(finished):
     path = "results/cells/synthetic/algorithm~online_em/D~12/K~2/seed~1.parquet"
     rows = pq.ParquetFile(finished / path).read().to_pylist()
     assert {
@@ -167,14 +168,14 @@ GROWN = {
 
 
 @pytest.mark.parametrize(("changes", "part", "fits"), GROWN.values(), ids=GROWN)
-def test_what_is_added_plans_only_its_own_cells(finished, changes, part, fits):
+def test_an_addition_plans_only_its_own_cells(finished, changes, part, fits):
     jobs, cells = planned(snakemake(finished, "-n", *with_config(finished, **changes)))
     assert jobs == {"fit": fits, **AFTER_FITS}
     assert len(cells) == fits
     assert all(part in cell for cell in cells)
 
 
-def test_a_partial_report_fits_nothing_and_says_what_is_missing(finished):
+def test_a_partial_report_fits_nothing_and_counts_missing_cells(finished):
     (job,) = finished.glob("results/cells/synthetic/algorithm~diagonal/D~12/K~2/seed~1.parquet")
     lost = set(pq.ParquetFile(job).read()["digest"].to_pylist())
     job.unlink()
@@ -183,7 +184,7 @@ def test_a_partial_report_fits_nothing_and_says_what_is_missing(finished):
             path.unlink()
     before = fitted(finished)
     assert len(before) == CELLS - 2
-    for _ in range(2):  # whenever it is asked for
+    for _ in range(2):  # it is written again every time
         run = snakemake(finished, *with_config(finished), "--", "partial_report")
         assert run.returncode == 0, run.stdout + run.stderr
         assert "results/partial_report.html: 2 cells are missing" in run.stdout
@@ -192,19 +193,23 @@ def test_a_partial_report_fits_nothing_and_says_what_is_missing(finished):
     assert not job.exists()
 
 
-def test_what_is_taken_away_fits_nothing(finished):
+def test_a_removal_fits_nothing(finished):
     fewer = with_config(finished, algorithms=["online_sga", "diagonal"], seeds=[1])
     assert planned(snakemake(finished, "-n", *fewer)) == (AFTER_FITS, set())
 
 
 def test_neither_dates_nor_formatting_nor_docstrings_plan_anything(finished, tmp_path):
-    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))  # with dates of its own
-    for file in ("estimators/online_em.py", "kernels/latent.py", "figures/figure_5_1.py"):
-        path = source / "onlinefa" / file
+    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))  # with new modification times
+    for file in (
+        f"{LIBRARY}/estimators/online_em.py",
+        f"{LIBRARY}/kernels/latent.py",
+        f"{BENCHMARK}/experiments/synthetic/figures.py",
+    ):
+        path = source / file
         tree = ast.parse(path.read_text())
         tree.body[0] = ast.Expr(ast.Constant("Another docstring."))
-        path.write_text(ast.unparse(tree))  # without comments, and in lines of another length
-        assert path.read_text() != (ROOT / "src" / "onlinefa" / file).read_text()
+        path.write_text(ast.unparse(tree))  # without comments, and with other line breaks
+        assert path.read_text() != (ROOT / "src" / file).read_text()
     for path in source.rglob("*.py"):
         path.touch()
     arguments = with_config(finished)
@@ -214,7 +219,7 @@ def test_neither_dates_nor_formatting_nor_docstrings_plan_anything(finished, tmp
 
 
 def fitted(directory):
-    """The finished cells, and when they were fitted."""
+    """Return the finished cells, and when they were fitted."""
     store = Path(directory, "results", "store")
     return {path: path.stat().st_mtime_ns for path in store.glob("??/*.parquet")}
 
@@ -229,7 +234,7 @@ def test_a_third_spectrum_fits_only_its_own_cells(finished):
     assert before.items() < after.items()
 
 
-def test_other_bundles_refit_nothing(finished):
+def test_another_number_of_seeds_per_job_refits_nothing(finished):
     before = fitted(finished)
     assert len(before) == CELLS
     run = snakemake(finished, *with_config(finished, seeds_per_job=2), "--", SUMMARY)
@@ -240,59 +245,38 @@ def test_other_bundles_refit_nothing(finished):
     assert set(rows["seed"].to_pylist()) == {0, 1}
 
 
-LAST = {"report": 1, "verify": 1, "all": 1}
+LIBRARY, BENCHMARK = "onlinefa", "onlinefa_benchmark"
+EDIT = "SOMETHING = 1\n"
+NOT_COMPUTING = (
+    f"{LIBRARY}/estimators/batch_ml.py",  # which no cell of the grid uses
+    f"{BENCHMARK}/datasets/_sources.py",
+    f"{BENCHMARK}/execution/checkpoint.py",
+    f"{BENCHMARK}/execution/progress.py",
+)
+FIGURES = f"{BENCHMARK}/experiments/synthetic/figures.py"
 EDITS = {
-    "a comment": ("estimators/online_em.py", "# what a name\n", {}),
-    "an algorithm": ("estimators/online_em.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
-    "a kernel": ("kernels/online_sga.py", "SOMETHING = 1\n", {"fit": 2, **AFTER_FITS}),
-    "a figure": ("figures/figure_5_1.py", "SOMETHING = 1\n", {"figure_5_1": 1, **LAST}),
-    "the tables": ("tables/final.py", "SOMETHING = 1\n", {"tables_synthetic": 1, **LAST}),
-    "a style": ("report/style.css", "b { color: red; }\n", LAST),
-    "another algorithm": ("estimators/batch_ml.py", "SOMETHING = 1\n", {}),
+    "code that computes no cell": (NOT_COMPUTING, EDIT, {}),
+    "an algorithm": ([f"{LIBRARY}/estimators/online_em.py"], EDIT, {"fit": 2, **AFTER_FITS}),
+    "the threads": ([f"{BENCHMARK}/threads.py"], EDIT, {"fit": JOBS, **AFTER_FITS}),
+    "figures": ([FIGURES], EDIT, {"figures_synthetic": 1, "tables_synthetic": 1, **LAST}),
+    "the tables": (
+        [f"{BENCHMARK}/reporting/tables/final.py"],
+        EDIT,
+        {"tables_synthetic": 1, **LAST},
+    ),
+    "a style": ([f"{BENCHMARK}/reporting/html/style.css"], "b { color: red; }\n", LAST),
 }
 
 
-@pytest.mark.parametrize(("file", "line", "expected"), EDITS.values(), ids=EDITS)
-def test_an_edit_plans_what_depends_on_it(finished, tmp_path, file, line, expected):
+# tests/benchmark/test_fingerprint.py has many more edits, without Snakemake.
+@pytest.mark.parametrize(("files", "line", "expected"), EDITS.values(), ids=EDITS)
+def test_an_edit_plans_what_depends_on_it(finished, tmp_path, files, line, expected):
     source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
-    edited = source / "onlinefa" / file
-    edited.write_text(edited.read_text() + line)
+    for file in files:
+        with (source / file).open("a") as edited:
+            edited.write(line)
     jobs, _ = planned(snakemake(finished, "-n", *with_config(finished), source=source))
     assert jobs == expected
-
-
-NEW_ALGORITHM = """
-import numpy as np
-
-from onlinefa.estimators.base import FactorEstimator
-from onlinefa.gaussian import LowRankGaussian
-from onlinefa.moments import RunningMoments
-
-
-class OneVariance(FactorEstimator):
-    def _start(self, D):
-        return _State(D)
-
-
-class _State(RunningMoments):
-    def estimate(self):
-        D = len(self.mean)
-        return LowRankGaussian(self.mean, np.empty((D, 0)), np.full(D, self.second.mean()))
-"""
-
-
-def test_a_new_algorithm_is_one_file_and_one_word(tmp_path):
-    source = Path(shutil.copytree(ROOT / "src", tmp_path / "src"))
-    (source / "onlinefa" / "estimators" / "one_variance.py").write_text(NEW_ALGORITHM)
-    arguments = with_config(
-        tmp_path, algorithms=["one_variance", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2
-    )
-    table, figure = "tables/synthetic/relative_frobenius.md", "figures/figure_5_1.svg"
-    targets = (f"results/{table}", f"results/{figure}")
-    run = snakemake(tmp_path, *arguments, "--", *targets, source=source)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "| one variance |" in (tmp_path / "results" / table).read_text()
-    assert "one variance" in (tmp_path / "results" / figure).read_text()
 
 
 def test_a_bad_config_stops_before_any_job(tmp_path):
@@ -303,17 +287,20 @@ def test_a_bad_config_stops_before_any_job(tmp_path):
     assert len(complaints) == 2
     assert complaints[0].endswith(
         "small.yaml: synthetic.algorithms: unknown algorithm 'online_emm'; did you mean"
-        f" 'online_em'? (allowed: {', '.join(estimators.names())})"
+        f" 'online_em'? (allowed: {', '.join(algorithms.estimator_names())})"
     )
     assert "Traceback" not in run.stdout + run.stderr
     assert not (tmp_path / "results").exists()
 
 
-def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
+def test_a_diverging_cell_is_recorded_as_diverged(tmp_path):
     arguments = with_config(
-        tmp_path, algorithms=["online_sga", "diagonal"], spectrum=[[1, 10000]],
-        settings={"online_sga": {"learning_rate": 1e9}}, seeds_per_job=2,
-    )  # fmt: skip
+        tmp_path,
+        algorithms=["online_sga", "diagonal"],
+        spectrum=[[1, 10000]],
+        settings={"online_sga": {"learning_rate": 1e9}},
+        seeds_per_job=2,
+    )
     tables = tmp_path / "results" / "tables" / "synthetic"
     final, compared = tables / "relative_frobenius.md", tables / "compared_relative_frobenius.md"
     targets = [str(path.relative_to(tmp_path)) for path in (final, compared)]
@@ -323,81 +310,24 @@ def test_a_diverging_cell_is_a_status_and_not_a_crash(tmp_path):
     summary = pq.read_table(tmp_path / "results" / "summary" / "synthetic.parquet").to_pandas()
     diverged = summary[(summary["algorithm"] == "online_sga") & (summary["step"] == 150)]
     assert (diverged["statuses"] == "2 diverged").all()
-    assert "who failed has lost the pair (2 pairs)" in compared.read_text()
+    assert "a failed fit loses its pair (2 pairs)" in compared.read_text()
 
 
-MISBEHAVING = """
-import os
-from pathlib import Path
-
-from onlinefa.estimators.base import FactorEstimator
-from onlinefa.estimators.diagonal import _State as Control
-
-
-class Misbehaving(FactorEstimator):
-    def __init__(self, *, marks: str = "") -> None:
-        self.marks = marks
-
-    def _start(self, D):
-        return _State(D, Path(self.marks))
-
-
-class _State(Control):
-    def __init__(self, D, marks):
-        super().__init__(D)
-        self.fits, self.began = marks / "fits", False
-
-    def absorb(self, X):
-        super().absorb(X)
-        if X.shape[1] > 3 and not self.began:  # three columns are the fit that is thrown away
-            self.began = True
-            with self.fits.open("a") as fits:
-                fits.write("one more\\n")
-            number = len(self.fits.read_text().splitlines())
-            MISBEHAVE
-"""
-
-
-def misbehaving(folder, misbehave):
-    """Sources with an algorithm that counts its fits, and a grid with a job of two of them."""
-    source = Path(shutil.copytree(ROOT / "src", folder / "src"))
-    file = source / "onlinefa" / "estimators" / "misbehaving.py"
-    file.write_text(MISBEHAVING.replace("MISBEHAVE", misbehave))
-    arguments = with_config(
-        folder, algorithms=["misbehaving", "diagonal"], spectrum=[[1, 10]], seeds_per_job=2,
-        settings={"misbehaving": {"marks": str(folder)}},
-    )  # fmt: skip
-    return source, arguments, "synthetic/algorithm~misbehaving/D~12/K~2/seeds~0-1"
-
-
-def fits(folder):
-    return len((folder / "fits").read_text().splitlines())
-
-
-def onlinefa(directory, source, *arguments):
-    """What a command of the package prints."""
-    command = [sys.executable, "-m", "onlinefa", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(source)}
-    run = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
-def test_a_cell_that_is_killed_is_tried_three_times_and_then_a_row(tmp_path):
+def test_a_killed_cell_is_retried_twice_and_then_recorded_as_failed(tmp_path):
     kill = "if number > 1: os.kill(os.getpid(), 9)"
-    source, arguments, name = misbehaving(tmp_path, kill)
+    source, arguments, name = make_misbehaving(tmp_path, kill)
     file = f"results/cells/{name}.parquet"
     run = snakemake(tmp_path, *arguments, "--retries", "2", "--", file, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     rows = pq.ParquetFile(tmp_path / file).read().to_pylist()
     assert {(row["seed"], row["status"]) for row in rows} >= {(0, "ok"), (1, "failed")}
     assert rows[-1]["message"].startswith("killed by signal 9, SIGKILL: out of memory?")
-    assert fits(tmp_path) == 1 + 3  # seed 0 once
+    assert count_fits(tmp_path) == 1 + 3  # seed 0 once
 
 
-def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
+def test_a_failed_cell_is_reported_in_all_results_and_refitted_alone(tmp_path):
     fail = 'if number == 2: raise ValueError("no such luck")'
-    source, arguments, name = misbehaving(tmp_path, fail)
+    source, arguments, name = make_misbehaving(tmp_path, fail)
     run = snakemake(tmp_path, *arguments, source=source)
     assert run.returncode == 1, run.stdout + run.stderr
     assert "Cells failed in 1 of 2 jobs" in run.stdout
@@ -407,33 +337,38 @@ def test_a_failing_cell_is_seen_everywhere_and_tried_again_alone(tmp_path):
         f"{told}ValueError: no such luck (results/logs/fit/{name}.log)"
         in (results / "logs" / "verify.log").read_text()
     )
-    # All that there is has been made, and says what there is not.
+    # All results are made from the other cells, and report the failed one.
     coverage = (results / "tables" / "coverage.md").read_text()
     assert "| synthetic | misbehaving | 2 | 1 | 0 | 0 | 1 |" in coverage
     assert "| synthetic | diagonal control | 2 | 2 | 0 | 0 | 0 |" in coverage
     assert f"- synthetic, {told}`ValueError: no such luck`" in coverage
     assert "(1/2)" in (results / "tables" / "synthetic" / "relative_frobenius.md").read_text()
     compared = (results / "tables" / "synthetic" / "compared_relative_frobenius.md").read_text()
-    assert "who failed has lost the pair (1 pairs)" in compared
+    assert "a failed fit loses its pair (1 pairs)" in compared
+    assert "(1/2)" in compared
     assert len(list(results.glob("figures/figure_5_[12].*"))) == 6
     summary = pq.read_table(tmp_path / SUMMARY).to_pandas()
     assert set(summary[summary["algorithm"] == "misbehaving"]["statuses"]) >= {"1 failed"}
     assert "failed" not in set(summary["metric"])
-    # Once more, and only that.
+    # The next run refits the failed cell only.
     before = fitted(tmp_path)
     assert len(before) == 3
     jobs, cells = planned(snakemake(tmp_path, "-n", *arguments, source=source))
     assert (jobs, cells) == ({"fit": 1, **AFTER_FITS}, {name})
     shutil.copytree(ROOT / "config", tmp_path / "config")  # beside the sources, as in a repository
-    lines = onlinefa(tmp_path, source, "plan", *arguments).splitlines()
+    lines = run_onlinefa(tmp_path, "plan", *arguments, source=source).stdout.splitlines()
     assert lines[0].split()[-3:] == ["to", "fit", "failed"]
     assert lines[1].split() == ["synthetic", "misbehaving", "2", "0", "1", "1", "1"]
     assert lines[2].split() == ["synthetic", "diagonal", "2", "2", "0", "0", "0"]
-    shown = onlinefa(tmp_path, source, "show", "synthetic/algorithm~misbehaving/seed~1")
-    assert "failed: ValueError: no such luck\nTraceback" in shown
+    cell = "synthetic/algorithm~misbehaving/seed~1"
+    shown = run_onlinefa(tmp_path, "show", cell, source=source)
+    # The first line, and as much of the end of the traceback as there is room for.
+    assert "failed: ValueError: no such luck\n" in shown.stdout
+    assert shown.stdout.rstrip().endswith("ValueError: no such luck")
+    assert 'raise ValueError("no such luck")' in shown.stdout
     targets = (f"results/cells/{name}.parquet", "results/tables/coverage.md")
     run = snakemake(tmp_path, *arguments, "--", *targets, source=source)
     assert run.returncode == 0, run.stdout + run.stderr
     assert before.items() < fitted(tmp_path).items()
-    assert fits(tmp_path) == 3
+    assert count_fits(tmp_path) == 3
     assert "Failed:" not in (results / "tables" / "coverage.md").read_text()

@@ -1,4 +1,4 @@
-# What all rules share: the checked configuration and the list of jobs.
+# What all rules share: the checked configuration, the list of jobs, and the files of each rule.
 
 import shlex
 import sys
@@ -6,62 +6,66 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-import onlinefa
-from onlinefa import data, seeds_file
-from onlinefa.cost import seconds_of_job
-from onlinefa.digest import code_digest
-from onlinefa.figures import FIGURES as EXPERIMENT_OF, OF_COMPARISONS, files_of
-from onlinefa.figures.alternative_text import alternative_text
-from onlinefa.grid import bundles, datasets_of
-from onlinefa.presentation import EXPERIMENTS as TITLES, title_of_figure, title_of_table
-from onlinefa.report import assets_digest
-from onlinefa.tables import FORMATS as TABLE_FORMATS, METRICS, compared_metrics
-from onlinefa.validation import ConfigError, validate
+import onlinefa_benchmark
+from onlinefa_benchmark import experiments
+from onlinefa_benchmark.config import seed_counts
+from onlinefa_benchmark.config.files import checked_path, write_checked
+from onlinefa_benchmark.config.validation import ConfigError, validate
+from onlinefa_benchmark.fingerprint import code_digest
+from onlinefa_benchmark.grid import bundles, estimate_seconds, tables_read
+from onlinefa_benchmark.reporting.figures import picture_files
+from onlinefa_benchmark.reporting.html import assets_digest
+from onlinefa_benchmark.reporting.tables import FORMATS as TABLE_FORMATS, table_files
+from onlinefa_benchmark.reporting.titles import title_of_figure, title_of_table
 
-# What `more_seeds` has decided so far.
+# The numbers of seeds that `more_seeds` has decided on.
 SEEDS = "results/seeds.json"
 
-# Mistakes in a config stop the run before any job starts, in one line each and without the
+# Mistakes in a configuration stop the run before any job starts, in one line each and without the
 # traceback that an exception would add. Later files are merged on top of earlier ones.
 given = list(map(str, workflow.overwrite_configfiles))
 try:
     CONFIG = validate(
         config, [*(f for f in map(str, workflow.configfiles) if f not in given), *given]
     )
-    CONFIG = seeds_file.with_numbers(CONFIG, seeds_file.read(Path(SEEDS)))
+    CONFIG = seed_counts.apply(CONFIG, seed_counts.read(Path(SEEDS)))
 except ConfigError as error:
     sys.exit(str(error))
 
-# Jobs import the source that planned them, in a conda environment too, where it is not installed.
-SOURCE = str(Path(onlinefa.__file__).parents[1])
+# Jobs read the checked configuration from a file that `onstart` writes. Its name is no parameter of
+# a rule, because it changes with the configuration of other experiments as well; a digest of the
+# part that concerns a rule is.
+CONFIG_FILE = checked_path(CONFIG, Path("results/config"))
+
+# Jobs import the source that planned them, also in a conda environment that does not have it.
+SOURCE = str(Path(onlinefa_benchmark.__file__).parents[1])
 PREFIX = (
     f"set -euo pipefail; export PYTHONPATH={shlex.quote(SOURCE)}"
+    f" ONLINEFA_CONFIG={shlex.quote(str(CONFIG_FILE))}"
     f" ONLINEFA_DATA_DIR={shlex.quote(CONFIG.data_dir or '')}; "
 )
-# Snakemake would take braces in a path for names of its own.
+# Snakemake would interpret braces in a path as placeholders.
 shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))
 
+# Rules that read cells need the libraries that fitted them, whose versions are in the digests.
+ENVIRONMENT_OF_CELLS = (
+    "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+)
+
 BUNDLES = {bundle.name: bundle for bundle in bundles(CONFIG)}
-EXPERIMENTS = sorted({bundle.experiment for bundle in BUNDLES.values()})
+EXPERIMENTS = list(CONFIG.experiments)
+COMPARED = [name for name, own in CONFIG.experiments.items() if own.compared_with]
 DATASETS = {
     experiment: sorted(
         {
             name
             for bundle in BUNDLES.values()
             if bundle.experiment == experiment
-            for name in datasets_of(bundle)
+            for name in tables_read(bundle)
         }
     )
     for experiment in EXPERIMENTS
 }
-# When a setting has enough seeds decides nothing about what they have shown.
-UNREAD = {name: {"more_seeds"} for name in EXPERIMENTS}
-COMPARED = [name for name in EXPERIMENTS if getattr(CONFIG, name).compared_with]
-FIGURES = [
-    figure
-    for figure, experiment in EXPERIMENT_OF.items()
-    if experiment in (COMPARED if figure in OF_COMPARISONS else EXPERIMENTS)
-]
 
 
 wildcard_constraints:
@@ -71,35 +75,29 @@ wildcard_constraints:
 
 
 def bundle_of(wildcards):
-    """The cells of a fit job, for `params: lambda wildcards: bundle_of(wildcards)...`."""
+    """Return the cells of a fit job."""
     if wildcards.bundle not in BUNDLES:
         raise WorkflowError(f"{wildcards.bundle} is not in the configured grid")
     return BUNDLES[wildcards.bundle]
 
 
 def dataset(name):
-    """The file of a dataset, once it has been fetched."""
+    """Return the file of a dataset that was fetched."""
     return f"results/data/{name}.npy"
 
 
-def tables_read_by(wildcards):
-    """The datasets that a fit job needs; none for synthetic data."""
-    return list(map(dataset, datasets_of(bundle_of(wildcards))))
+def datasets_of_job(wildcards):
+    """Return the files of the datasets that a fit job reads."""
+    return list(map(dataset, tables_read(bundle_of(wildcards))))
 
 
-def config_of(experiment):
-    """What an experiment is told, as JSON: the configuration without the other experiments."""
-    others = {name: None for name in EXPERIMENTS if name != experiment}
-    return CONFIG.model_copy(update={"data_dir": None, **others}).model_dump_json(exclude=UNREAD)
-
-
-def config_of_all():
-    """What is told to who reads the cells of all experiments, as JSON."""
-    return CONFIG.model_copy(update={"data_dir": None}).model_dump_json(exclude=UNREAD)
+def folder(name):
+    """Return a function of wildcards that gives a folder of results, for parameters of rules."""
+    return lambda wildcards: f"results/{name}"
 
 
 def cells(experiment=None):
-    """Everything that is fitted, or what is fitted for one experiment."""
+    """Return the files of all fit jobs, or of those of one experiment."""
     return [
         f"results/cells/{name}.parquet"
         for name, bundle in BUNDLES.items()
@@ -107,43 +105,55 @@ def cells(experiment=None):
     ]
 
 
-def summaries_judged(wildcards):
-    """The summaries of all experiments that ask for more seeds."""
-    judged = [name for name in EXPERIMENTS if getattr(CONFIG, name).more_seeds]
-    if not judged:
+def comparison(experiment):
+    """Return the file of an experiment's comparison, if it has one."""
+    return [f"results/comparison/{experiment}.parquet"] if experiment in COMPARED else []
+
+
+def summaries_with_more_seeds(wildcards):
+    """Return the summaries of all experiments that have `more_seeds`."""
+    names = [name for name, _ in seed_counts.experiments_with_more_seeds(CONFIG)]
+    if not names:
         raise WorkflowError("no experiment has more_seeds in its configuration (config/README.md)")
-    return [f"results/summary/{name}.parquet" for name in judged]
+    return [f"results/summary/{name}.parquet" for name in names]
 
 
-def told_by(target):
-    """Where the answer to a question is written, for `onsuccess` to print.
+def figures_of(experiment):
+    """Return the figures of an experiment, with one for each metric that is added."""
+    return experiments.load(experiment).all_figures(CONFIG.experiments[experiment].metrics or ())
 
-    What a job prints itself would get between the bars of a terminal.
+
+def pictures(experiment):
+    """Return the files of an experiment's figures, in all formats."""
+    own, added = experiments.load(experiment), CONFIG.experiments[experiment].metrics or ()
+    files = picture_files(own, DATASETS[experiment], experiment in COMPARED, added)
+    return [f"results/figures/{file}" for file in files]
+
+
+def tables(experiment):
+    """Return the files of an experiment's tables, in all formats."""
+    files = table_files(experiments.load(experiment), CONFIG.experiments[experiment])
+    return [f"results/tables/{file}" for file in files]
+
+
+def everything(files_of):
+    """Return the files of all experiments."""
+    return [file for experiment in EXPERIMENTS for file in files_of(experiment)]
+
+
+def message_file(target):
+    """Return the file whose text `onsuccess` prints for a target.
+
+    Output that a job prints directly would disturb the progress bars of a terminal.
     """
     return f"results/logs/{target}.txt"
 
 
-def figures():
-    """All figures of the configured experiments, in all formats."""
-    return [f"results/figures/{file}" for figure in FIGURES for file in pictures(figure)]
-
-
-def pictures(figure):
-    """The files of a figure."""
-    return files_of(figure, DATASETS[EXPERIMENT_OF[figure]])
-
-
-def rows_of(figure):
-    """The file that a figure is drawn from."""
-    kind = "comparison" if figure in OF_COMPARISONS else "summary"
-    return f"results/{kind}/{EXPERIMENT_OF[figure]}.parquet"
-
-
 def in_report(kind, files, caption, category):
-    """Figures or tables, of which `snakemake --report` shows one format, under a category."""
+    """Mark the files that `snakemake --report` shows, one format of each, under a category."""
     suffix, title = {"figure": (".png", title_of_figure), "table": (".html", title_of_table)}[kind]
 
-    def marked(file):
+    def mark(file):
         return report(
             file,
             caption=f"../report/{caption}.rst",
@@ -152,26 +162,10 @@ def in_report(kind, files, caption, category):
             labels={kind: title(Path(file).stem)},
         )
 
-    return [marked(file) if file.endswith(suffix) else file for file in files]
+    return [mark(file) if file.endswith(suffix) else file for file in files]
 
 
-def tables_compared(experiment):
-    """The tables of an experiment's comparison, in all formats."""
-    names = ["ranks", *(f"compared_{metric}" for metric in compared_metrics(experiment))]
-    return [
-        f"results/tables/{experiment}/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS
-    ]
-
-
-def tables():
-    """All tables of the configured experiments, in all formats."""
-    names = [
-        f"{experiment}/{metric}" for experiment in EXPERIMENTS for metric in METRICS[experiment]
-    ]
-    if CONFIG.linear:
-        names.append("table_6_1")
-    names.append("coverage")
-    return [
-        *(f"results/tables/{name}.{suffix}" for name in names for suffix in TABLE_FORMATS),
-        *(table for experiment in COMPARED for table in tables_compared(experiment)),
-    ]
+def code_of(experiment, *modules):
+    """Return a digest of modules and of the declaration of an experiment, a parameter of rules."""
+    vocabulary = (f"onlinefa_benchmark.{name}" for name in ("axes", "experiments.base", "looks"))
+    return code_digest(type(experiments.load(experiment)).__module__, *vocabulary, *modules)

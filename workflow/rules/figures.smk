@@ -1,36 +1,49 @@
-# Draw figures from summaries and comparisons: a rule per figure, because some are one picture and
-# some are several.
+# Draw figures from summaries and comparisons. One job draws all figures of an experiment, because
+# importing matplotlib takes longer than drawing one.
 
 
-for figure in FIGURES:
+for experiment in EXPERIMENTS:
 
     rule:
         name:
-            figure
+            f"figures_{experiment}"
         input:
-            rows=rows_of(figure),
+            comparison=comparison(experiment),
+            summary=f"results/summary/{experiment}.parquet",
         output:
             pictures=in_report(
                 "figure",
-                expand("results/figures/{file}", file=pictures(figure)),
+                pictures(experiment),
                 caption="figure",
-                category=TITLES[EXPERIMENT_OF[figure]],
+                category=experiments.load(experiment).title,
             ),
         log:
-            f"results/logs/figures/{figure}.log",
+            f"results/logs/figures/{experiment}.log",
         benchmark:
-            f"results/benchmarks/figures/{figure}.tsv"
+            f"results/benchmarks/figures/{experiment}.tsv"
         localrule: True
         conda:
             "../../envs/onlinefa.yaml"
         params:
-            figure=figure,
-            alternative=alternative_text(figure),
-            code=code_digest(f"onlinefa.figures.{figure}"),
+            experiment=experiment,
+            config=CONFIG.digest([experiment]),
+            code=code_of(
+                experiment,
+                experiments.load(experiment).drawing,
+                "onlinefa_benchmark.reporting.figures",
+            ),
+            # For the captions of `snakemake --report`.
+            descriptions=[
+                f"{title_of_figure(figure.name)}: {figure.alternative_text}"
+                for figure in figures_of(experiment)
+            ],
+            folder=folder("figures"),
         shell:
             r"""
-            python -m onlinefa figure {params.figure:q} \
-                --rows {input.rows:q} \
-                --output {output.pictures:q} \
+            python -m onlinefa_benchmark figures {params.experiment:q} \
+                --config "$ONLINEFA_CONFIG" \
+                --summary {input.summary:q} \
+                --comparison {input.comparison:q} \
+                --output {params.folder:q} \
                 2>{log:q}
             """

@@ -1,58 +1,58 @@
-# Fit cells. A job fits the cells of one bundle that are not in the store yet. A cell that fails is a row
-# of its result; a job fails for want of memory or time, or with its machine, and is tried again.
+# Fit cells. A job fits the cells of one bundle that are not in the store yet. A cell that fails is
+# recorded as `failed`; a job that runs out of memory or time, or whose machine fails, is retried.
 
-# Profiles have one fewer `retries`. Not the rule: a cluster's job, in which Snakemake runs again, would then
-# retry in its own bounds, where there is no more memory than before.
+# Profiles set `retries` to one less. The rule sets none: Snakemake runs again inside a cluster's job,
+# and would retry within the limits of that job, without more memory.
 ATTEMPTS = 3
 
 
 rule fit:
     input:
-        tables=tables_read_by,
+        tables=datasets_of_job,
     output:
         cells="results/cells/{bundle}.parquet",
     log:
-        "results/logs/fit/{bundle}.log",
+        text="results/logs/fit/{bundle}.log",
+        events="results/logs/fit/{bundle}.jsonl",
     benchmark:
         "results/benchmarks/fit/{bundle}.tsv"
     wildcard_constraints:
         bundle=r"(?!.*/device~).+",
-    # The longest first: one that starts last runs alone, while the other cores wait.
-    priority: lambda wildcards: round(seconds_of_job(bundle_of(wildcards)))
+    # The longest first: a long job that starts last runs alone, while the other cores are idle.
+    priority: lambda wildcards: round(estimate_seconds(bundle_of(wildcards)))
     conda:
         "../../envs/onlinefa.yaml"
     threads: 1
-    # The number of the attempt is none of the parameters, because those decide about reruns.
+    # The number of the attempt is a resource, because a changed parameter would rerun the job.
     resources:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
         attempt=lambda wildcards, attempt: attempt,
         attempts=ATTEMPTS,
-    # Only the bundle's own parameters and the digest of the source that it imports: a change
-    # elsewhere in config or code reruns nothing here.
+    # The digest covers the parameters of the cells and the code that computes them: changes elsewhere
+    # in the configuration or the code rerun nothing here.
     params:
-        bundle=lambda wildcards: bundle_of(wildcards).to_json(),
-        code=lambda wildcards: bundle_of(wildcards).code,
-        # Not an output: Snakemake deletes outputs before it reruns a job, and the store is what
-        # makes a rerun cheap.
-        store="results/store",
-        tables="results/data",
+        digest=lambda wildcards: bundle_of(wildcards).digest(),
+        # Not an output: Snakemake deletes outputs before it reruns a job, and the store makes reruns
+        # cheap.
+        store=folder("store"),
+        tables=folder("data"),
     shell:
         r"""
-        python -m onlinefa fit \
-            --bundle {params.bundle:q} \
-            --code {params.code} \
+        python -m onlinefa_benchmark fit {wildcards.bundle:q} \
+            --config "$ONLINEFA_CONFIG" \
+            --digest {params.digest} \
             --store {params.store:q} \
             --tables {params.tables:q} \
             --output {output.cells:q} \
+            --events {log.events:q} \
             --attempt {resources.attempt} \
             --attempts {resources.attempts} \
-            2>{log:q}
+            2>{log.text:q}
         """
 
 
-# The same where the seeds of a job are fitted on a GPU: a rule of its own, so that a profile can send
-# it to a partition of its own.
+# The same on a GPU: another rule, so that a profile can assign it to another partition.
 use rule fit as fit_on_gpu with:
     wildcard_constraints:
         bundle=r".+/device~.+",
@@ -64,18 +64,3 @@ use rule fit as fit_on_gpu with:
         runtime=lambda wildcards, attempt: 60 * attempt,
         attempt=lambda wildcards, attempt: attempt,
         attempts=ATTEMPTS,
-
-
-# Profiles have a logger that counts cells: this tells it which, since jobs are all that Snakemake knows.
-onstart:
-    logger.info(
-        None,
-        extra={
-            "bundles": [
-                BUNDLES[job.wildcards.bundle]
-                for job in workflow.dag.needrun_jobs()
-                if job.rule.name in ("fit", "fit_on_gpu")
-            ],
-            "store": "results/store",
-        },
-    )

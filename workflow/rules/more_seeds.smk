@@ -1,28 +1,26 @@
-# Add seeds where standard errors are too large: once, for what has been fitted. What is added is fitted
-# by whichever run comes next.
+# Add seeds where standard errors are too large, once. The next run fits the seeds that are added.
 
 
-# The file of seeds is no output: Snakemake would delete it first, and with it what was decided before.
-# Without any output, and without a benchmark, which counts as one, the rule is run whenever it is asked for.
+# The file of seeds is no output: Snakemake would delete it before the job, with the earlier decisions.
+# Without outputs (a benchmark file counts as one), the rule runs whenever it is a target.
 rule more_seeds:
     input:
-        summaries=summaries_judged,
+        summaries=summaries_with_more_seeds,
     log:
         "results/logs/more_seeds.log",
     retries: 0
     localrule: True
-    conda:  # of the cells, whose grid is made for the same device
-        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    conda:
+        ENVIRONMENT_OF_CELLS
     params:
-        config=CONFIG.model_dump_json(),
-        summaries="results/summary",
+        summaries=folder("summary"),
         seeds=SEEDS,
-        told=told_by("more_seeds"),
+        message=message_file("more_seeds"),
     shell:
         r"""
-        python -m onlinefa more_seeds \
-            --config {params.config:q} \
+        python -m onlinefa_benchmark more_seeds \
+            --config "$ONLINEFA_CONFIG" \
             --summaries {params.summaries:q} \
             --seeds {params.seeds:q} \
-            >{params.told:q} 2>{log:q}
+            >{params.message:q} 2>{log:q}
         """

@@ -1,12 +1,12 @@
-# One page with all results; and one with what there is so far.
+# One page with all results, and one with the results so far.
 
 
 rule report:
     input:
-        cells=lambda wildcards: cells(),
+        cells=cells(),
+        comparisons=everything(comparison),
+        pictures=[file for file in everything(pictures) if file.endswith(".png")],
         summaries=expand("results/summary/{experiment}.parquet", experiment=EXPERIMENTS),
-        comparisons=expand("results/comparison/{experiment}.parquet", experiment=COMPARED),
-        pictures=[picture for picture in figures() if picture.endswith(".png")],
     output:
         report="results/report.html",
     log:
@@ -14,45 +14,52 @@ rule report:
     benchmark:
         "results/benchmarks/report.tsv"
     localrule: True
-    conda:  # of the cells, whose digests have the versions of what fitted them
-        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    conda:
+        ENVIRONMENT_OF_CELLS
     params:
-        config=config_of_all(),
-        code=f"{code_digest('onlinefa.report.page')}-{assets_digest()}",
-        cells="results/cells",
+        config=CONFIG.digest(),
+        code="-".join(
+            [
+                assets_digest(),
+                *(code_of(name, "onlinefa_benchmark.reporting.html.page") for name in EXPERIMENTS),
+            ]
+        ),
+        cells=folder("cells"),
+        summaries=folder("summary"),
+        comparisons=folder("comparison"),
+        figures=folder("figures"),
     shell:
         r"""
-        python -m onlinefa report \
-            --config {params.config:q} \
+        python -m onlinefa_benchmark report \
+            --config "$ONLINEFA_CONFIG" \
             --cells {params.cells:q} \
-            --summaries {input.summaries:q} \
-            --comparisons {input.comparisons:q} \
-            --figures {input.pictures:q} \
+            --summaries {params.summaries:q} \
+            --comparisons {params.comparisons:q} \
+            --figures {params.figures:q} \
             --output {output.report:q} \
             2>{log:q}
         """
 
 
-# `snakemake partial_report`, while others fit or when they have stopped. It asks for nothing, so that
-# nothing is fitted, and it has no output that Snakemake knows of, so that it is made whenever it is asked for.
+# `snakemake partial_report`, during or after a run. The rule has no input, so that nothing is fitted,
+# and no declared output, so that it runs whenever it is a target.
 rule partial_report:
     log:
         "results/logs/partial_report.log",
     localrule: True
-    conda:  # as above
-        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    conda:
+        ENVIRONMENT_OF_CELLS
     params:
-        config=config_of_all(),
-        cells="results/cells",
-        store="results/store",
+        cells=folder("cells"),
+        store=folder("store"),
         report="results/partial_report.html",
-        told=told_by("partial_report"),
+        message=message_file("partial_report"),
     shell:
         r"""
-        python -m onlinefa partial_report \
-            --config {params.config:q} \
+        python -m onlinefa_benchmark partial_report \
+            --config "$ONLINEFA_CONFIG" \
             --cells {params.cells:q} \
             --store {params.store:q} \
             --output {params.report:q} \
-            >{params.told:q} 2>{log:q}
+            >{params.message:q} 2>{log:q}
         """

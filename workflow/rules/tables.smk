@@ -1,27 +1,22 @@
-# Write tables: a metric's final values each, what tests make of them, what is known of the datasets, and
-# what became of all cells.
+# Write tables: final values of each metric, tests, facts about datasets, and the status of all cells.
+# One job writes all tables of an experiment, because a table takes less time than a process to start.
 
 
-# A rule per experiment, because experiments have different metrics. All tables in one job: a table
-# takes a hundredth of the time that a process takes to start.
 for experiment in EXPERIMENTS:
 
     rule:
         name:
             f"tables_{experiment}"
         input:
+            comparison=comparison(experiment),
             summary=f"results/summary/{experiment}.parquet",
+            datasets=map(dataset, DATASETS[experiment]),
         output:
             tables=in_report(
                 "table",
-                expand(
-                    "results/tables/{experiment}/{metric}.{suffix}",
-                    experiment=experiment,
-                    metric=METRICS[experiment],
-                    suffix=TABLE_FORMATS,
-                ),
-                caption="final",
-                category=TITLES[experiment],
+                tables(experiment),
+                caption="table",
+                category=experiments.load(experiment).title,
             ),
         log:
             f"results/logs/tables/{experiment}.log",
@@ -31,83 +26,30 @@ for experiment in EXPERIMENTS:
         conda:
             "../../envs/onlinefa.yaml"
         params:
-            code=code_digest("onlinefa.tables.final"),
-        shell:
-            r"""
-            python -m onlinefa tables \
-                --summary {input.summary:q} \
-                --output {output.tables:q} \
-                2>{log:q}
-            """
-
-
-for experiment in COMPARED:
-
-    rule:
-        name:
-            f"compared_{experiment}"
-        input:
-            comparison=f"results/comparison/{experiment}.parquet",
-        output:
-            tables=in_report(
-                "table",
-                tables_compared(experiment),
-                caption="compared",
-                category=TITLES[experiment],
+            experiment=experiment,
+            config=CONFIG.digest([experiment]),
+            code=code_of(
+                experiment,
+                experiments.load(experiment).drawing,
+                "onlinefa_benchmark.reporting.tables",
             ),
-        log:
-            f"results/logs/tables/compared_{experiment}.log",
-        benchmark:
-            f"results/benchmarks/tables/compared_{experiment}.tsv"
-        localrule: True
-        conda:
-            "../../envs/onlinefa.yaml"
-        params:
-            code=code_digest("onlinefa.tables.compared"),
+            datasets=folder("data"),
+            folder=folder("tables"),
         shell:
             r"""
-            python -m onlinefa compared \
+            python -m onlinefa_benchmark tables {params.experiment:q} \
+                --config "$ONLINEFA_CONFIG" \
+                --summary {input.summary:q} \
                 --comparison {input.comparison:q} \
-                --output {output.tables:q} \
+                --datasets {params.datasets:q} \
+                --output {params.folder:q} \
                 2>{log:q}
             """
 
 
-rule table_of_datasets:
+rule coverage:
     input:
-        tables=map(dataset, DATASETS.get("linear", [])),
-    output:
-        tables=in_report(
-            "table",
-            expand("results/tables/table_6_1.{suffix}", suffix=TABLE_FORMATS),
-            caption="datasets",
-            category=TITLES["linear"],
-        ),
-    log:
-        "results/logs/tables/table_6_1.log",
-    benchmark:
-        "results/benchmarks/tables/table_6_1.tsv"
-    localrule: True
-    conda:
-        "../../envs/onlinefa.yaml"
-    params:
-        rate=CONFIG.linear.learning_rate if CONFIG.linear else 0,
-        batch=CONFIG.linear.batch if CONFIG.linear else 0,
-        values=[data.table(name).digest for name in DATASETS.get("linear", [])],
-        code=code_digest("onlinefa.tables.datasets"),
-    shell:
-        r"""
-        python -m onlinefa datasets {input.tables:q} \
-            --learning-rate {params.rate} \
-            --batch {params.batch} \
-            --output {output.tables:q} \
-            2>{log:q}
-        """
-
-
-rule table_of_coverage:
-    input:
-        cells=lambda wildcards: cells(),
+        cells=cells(),
     output:
         tables=in_report(
             "table",
@@ -120,16 +62,16 @@ rule table_of_coverage:
     benchmark:
         "results/benchmarks/tables/coverage.tsv"
     localrule: True
-    conda:  # of the cells, whose digests have the versions of what fitted them
-        "../../envs/onlinefa.yaml" if CONFIG.device == "cpu" else "../../envs/onlinefa-cuda.yaml"
+    conda:
+        ENVIRONMENT_OF_CELLS
     params:
-        config=config_of_all(),
-        code=code_digest("onlinefa.tables.coverage"),
-        cells="results/cells",
+        config=CONFIG.digest(),
+        code=code_digest("onlinefa_benchmark.reporting.tables.coverage"),
+        cells=folder("cells"),
     shell:
         r"""
-        python -m onlinefa coverage \
-            --config {params.config:q} \
+        python -m onlinefa_benchmark coverage \
+            --config "$ONLINEFA_CONFIG" \
             --cells {params.cells:q} \
             --output {output.tables:q} \
             2>{log:q}

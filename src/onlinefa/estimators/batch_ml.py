@@ -1,4 +1,4 @@
-"""The maximum likelihood estimate of factor analysis, from streamed sufficient statistics."""
+"""Maximum likelihood estimate of factor analysis from streamed sufficient statistics."""
 
 from __future__ import annotations
 
@@ -6,31 +6,38 @@ import warnings
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import minimize
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn.exceptions import ConvergenceWarning
 
-from onlinefa.constraints import Constraints, above, whole
+from onlinefa.estimators._constraints import POSITIVE, Constraints, allow_integers
+from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.moments import RunningMoments
 
-# The likelihood may be largest with no noise at all in some column (a Heywood case). Noise stays
-# above this share of the column's variance, so that the estimate always has a density.
+# The likelihood may be largest with no noise at all in some column (a Heywood case). The noise
+# stays above this share of the variance of the column, so that the estimate always has a density.
 _SMALLEST_NOISE_SHARE = 1e-6
 _LANCZOS_FROM = 200
 
 
 class BatchML(FactorEstimator):
-    """Maximum likelihood, to the tolerance given: what the other estimators try to reach.
+    """Maximum likelihood estimate, which the online estimators approximate.
 
     Given the noise, the best factors are known: the leading eigenvectors of the covariance in
-    units of the noise (Joreskog, 1967). What remains is a smooth function of D log noises, which
-    L-BFGS maximises. Memory is O(D^2) whatever the number of rows.
+    units of the noise (Joreskog, 1967). The profile likelihood is a smooth function of D log
+    noises, which L-BFGS maximises. Memory is O(D^2) whatever the number of rows.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    tolerance : stop when no derivative of the log-likelihood per row with respect to a
-        log noise is larger
-    max_iterations : stop then at the latest
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    tolerance : float, default=1e-6
+        The optimisation stops when no derivative of the log-likelihood per row with respect to a
+        log noise is larger.
+    max_iterations : int, default=1000
+        Largest number of iterations. A `ConvergenceWarning` reports when it is reached.
 
     Examples
     --------
@@ -43,10 +50,10 @@ class BatchML(FactorEstimator):
 
     online = False
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "tolerance": [above(0)],
-        "max_iterations": [whole(1)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "tolerance": POSITIVE,
+        "max_iterations": allow_integers(1),
     }
 
     def __init__(
@@ -77,15 +84,32 @@ class _State(RunningMoments):
 def maximum_likelihood(
     S: Array, K: int, tolerance: float, max_iterations: int
 ) -> tuple[Array, Array]:
-    """Factors and noise that maximise the likelihood of a sample covariance S."""
-    from scipy.optimize import minimize
+    """Compute the factors and the noise that maximise the likelihood of a sample covariance.
 
+    Parameters
+    ----------
+    S : ndarray of shape (D, D)
+        Sample covariance.
+    K : int
+        Number of factors.
+    tolerance : float
+        Largest derivative at which the optimisation stops.
+    max_iterations : int
+        Largest number of iterations.
+
+    Returns
+    -------
+    factors : ndarray of shape (D, K)
+        Factors; those of columns that do not vary are zero.
+    noise : ndarray of shape (D,)
+        Variances of the noise.
+    """
     scale = np.sqrt(np.diag(S))
     varies = scale > 0
     factors, noise = np.zeros((len(S), K)), np.zeros(len(S))
     if not varies.any():
         return factors, noise
-    # In units of the standard deviations the problem is the same whatever the data's scale.
+    # In units of the standard deviations, the problem does not depend on the scale of the data.
     scale = scale[varies]
     correlation = S[np.ix_(varies, varies)] / np.outer(scale, scale)
     D = len(scale)
@@ -95,24 +119,27 @@ def maximum_likelihood(
         jac=True,
         method="L-BFGS-B",
         bounds=[(np.log(_SMALLEST_NOISE_SHARE), 0.0)] * D,
-        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0,
-                 "gtol": tolerance, "maxcor": 30},
-    )  # fmt: skip
-    if result.status == 1:  # a limit was reached; 2 is the end of what rounding allows
-        from sklearn.exceptions import ConvergenceWarning
-
+        options={
+            "maxiter": max_iterations,
+            "maxfun": 2 * max_iterations,
+            "ftol": 0.0,
+            "gtol": tolerance,
+            "maxcor": 30,
+        },
+    )
+    if result.status == 1:  # a limit was reached; 2 means that rounding allows no further progress
         warnings.warn(f"maximum likelihood: {result.message}", ConvergenceWarning, stacklevel=2)
     best = _profile(correlation, K, result.x)[2] * scale[:, None]
-    factors[varies, : best.shape[1]] = best  # fewer than K where hardly a column varies
+    factors[varies, : best.shape[1]] = best  # fewer than K columns if fewer than K columns vary
     noise[varies] = np.exp(result.x) * scale**2
     return factors, noise
 
 
 def _profile(S: Array, K: int, log_noise: Array) -> tuple[float, Array, Array]:
-    """Minus the log-likelihood per row at the best factors, its gradient, and those factors.
+    """Compute minus the log-likelihood per row at the best factors, its gradient and the factors.
 
     With eigenvalues e_1 > e_2 > ... and eigenvectors U of S in units of the noise, the best
-    factors are psi^1/2 U_K (e_K - 1)^1/2, and there, but for a constant,
+    factors are psi^1/2 U_K (e_K - 1)^1/2, and there, up to a constant,
     -2 log L = sum log psi + tr(S / psi) + sum over e_k > 1, k <= K of (log e_k + 1 - e_k),
     with derivative (psi + diag(F F') - diag(S)) / psi with respect to log psi.
     """
@@ -128,10 +155,7 @@ def _profile(S: Array, K: int, log_noise: Array) -> tuple[float, Array, Array]:
 
 
 def _leading_eigenvectors(matrix: Array, K: int) -> tuple[Array, Array]:
-    """The K largest eigenvalues and their vectors: by Lanczos iterations where D is large."""
-    from scipy.linalg import eigh
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
+    """Compute the K largest eigenvalues and their vectors, by Lanczos iterations if D is large."""
     D = len(matrix)
     if D > _LANCZOS_FROM and 4 * K < D:
         try:  # with a fixed first vector, so that the same data give the same bits

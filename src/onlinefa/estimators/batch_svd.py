@@ -1,28 +1,35 @@
-"""Batch SVD: scikit-learn's factor analysis as section 5.1 of the thesis uses it."""
+"""Batch SVD: the factor analysis of scikit-learn, as section 5.1 of the thesis uses it."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar
 
+import numpy as np
+from sklearn.decomposition import FactorAnalysis
+
+from onlinefa.estimators._constraints import Constraints, allow_integers
+from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.moments import RunningMoments
 
 
 class BatchSVD(FactorEstimator):
-    """scikit-learn's `FactorAnalysis` with its randomised SVD and its default settings otherwise.
+    """Factor analysis of scikit-learn with its randomised SVD and default settings otherwise.
 
-    Mind that the default tolerance stops it after a few iterations, on the noise of the randomised
-    SVD: it is not the maximum likelihood estimate. `BatchML` is.
+    The default tolerance of `sklearn.decomposition.FactorAnalysis` stops it after a few iterations,
+    on the noise of the randomised SVD. The result is not the maximum likelihood estimate; that of
+    `BatchML` is.
 
-    What scikit-learn computes depends on the rows through their mean and covariance alone, and so
-    it is given 2 D rows that have them, instead of rows without number: the same result to
-    rounding, in O(D^2) memory.
+    The result depends on the rows through their mean and covariance alone. scikit-learn therefore
+    gets 2 D rows that have this mean and covariance instead of an unlimited number of rows, which
+    gives the same result up to rounding in O(D^2) memory.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    random_state : seed of the randomised SVD; 0 is scikit-learn's default
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the randomised SVD; the default is that of scikit-learn.
 
     Examples
     --------
@@ -33,6 +40,11 @@ class BatchSVD(FactorEstimator):
     """
 
     online = False
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "random_state": ["random_state"],
+    }
 
     def __init__(self, n_components: int = 1, *, random_state: int | None = 0) -> None:
         self.n_components = n_components
@@ -47,7 +59,7 @@ class _State(RunningMoments):
         super().__init__(D, full=True)
         self.K = K
         self.random_state = random_state
-        self.rows = np.empty((0, D))  # as long as there are no more than 2 D
+        self.rows = np.empty((0, D))  # all rows while there are at most 2 D of them, then none
 
     def absorb(self, X: Array) -> None:
         super().absorb(X)
@@ -55,18 +67,16 @@ class _State(RunningMoments):
         self.rows = np.concatenate([self.rows, X]) if few else self.rows[:0]
 
     def estimate(self) -> LowRankGaussian:
-        from sklearn.decomposition import FactorAnalysis
-
         rows = self.rows if len(self.rows) else self._equivalent_rows()
         default = FactorAnalysis(
             self.K, svd_method="randomized", random_state=self.random_state, copy=False
         )
-        # The log-likelihood, whose growth the tolerance bounds, is a sum over the rows.
+        # The tolerance bounds the growth of the log-likelihood, which is a sum over the rows.
         model = default.set_params(tol=default.tol * len(rows) / self.count).fit(rows.copy())
         return LowRankGaussian(self.mean, model.components_.T, model.noise_variance_)
 
     def _equivalent_rows(self) -> Array:
-        """2 D rows with mean zero and the same covariance."""
+        """Compute 2 D rows with mean zero and the same covariance."""
         eigenvalues, V = np.linalg.eigh(self.second)
         root = np.sqrt(np.clip(len(V) * eigenvalues, 0, None))[:, None] * V.T
         return np.concatenate([root, -root])

@@ -1,16 +1,16 @@
-"""The control that every other estimator must beat: independent columns."""
+"""Diagonal Gaussian, the baseline of all other estimators."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import LowRankGaussian
-from onlinefa.moments import RunningMoments
 
 
 class Diagonal(FactorEstimator):
-    """No factors, and the sample variance of each column as its noise.
+    """Gaussian with independent columns: no factors, and sample variances as noise.
 
     Examples
     --------

@@ -5,25 +5,30 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from sklearn.decomposition import IncrementalPCA as _PrincipalComponents
 
-from onlinefa.constraints import Constraints, whole
+from onlinefa.estimators._block_em import BlockState
+from onlinefa.estimators._constraints import Constraints, allow_integers
+from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.moments import RunningMoments
-from onlinefa.recursion import Blocks
 
 
 class IncrementalPCA(FactorEstimator):
-    """scikit-learn's `IncrementalPCA`, made a factor analysis: what is left is a diagonal.
+    """Incremental PCA of scikit-learn, with a diagonal remainder as noise.
 
     The factors are the K leading principal components; as in probabilistic PCA, the mean variance
-    of the others is taken off theirs. Noise is what remains of each column's variance. Principal
-    components maximise variance, not likelihood: a column in larger units counts for more.
+    of the other components is subtracted from theirs. The noise is the remainder of the variance
+    of each column. Principal components maximise variance and not likelihood: a column in larger
+    units has more influence.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    block_size : rows that are absorbed at once, or K if that is more; they are kept until then
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    block_size : int, default=100
+        Number of rows that are absorbed at once, or K if that is larger. Rows are stored until a
+        block is full.
 
     Examples
     --------
@@ -34,33 +39,31 @@ class IncrementalPCA(FactorEstimator):
     array([[9., 0., 0., 0., 0.]])
     """
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "block_size": [whole(1)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "block_size": allow_integers(1),
     }
 
     def __init__(self, n_components: int = 1, *, block_size: int = 100) -> None:
         self.n_components = n_components
         self.block_size = block_size
 
-    def _start(self, D: int) -> Blocks:
+    def _start(self, D: int) -> BlockState:
         size = max(self.block_size, self.n_components)
-        return Blocks(_Components(D, self.n_components), size, size)
+        return BlockState(_Components(D, self.n_components), size, size)
 
 
 class _Components:
     def __init__(self, D: int, K: int) -> None:
-        from sklearn.decomposition import IncrementalPCA
-
         self.moments = RunningMoments(D)
-        self.pca = IncrementalPCA(K)
+        self.pca = _PrincipalComponents(K)
 
     def absorb(self, block: Array) -> None:
         first = self.moments.count == 0
         self.moments.absorb(block)
-        if first and len(block) < self.pca.n_components:  # for an estimate before it is full
+        if first and len(block) < self.pca.n_components:  # an estimate before the block is full
             self.pca.set_params(n_components=len(block))
-        with np.errstate(invalid="ignore"):  # scikit-learn divides by the number of rows less one
+        with np.errstate(invalid="ignore"):  # scikit-learn divides by the number of rows minus one
             self.pca.partial_fit(block)
 
     def estimate(self) -> LowRankGaussian:

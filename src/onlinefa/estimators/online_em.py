@@ -6,21 +6,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from onlinefa.constraints import Constraints, whole
+from onlinefa.estimators._constraints import INITIALIZATION, Constraints, allow_integers
+from onlinefa.estimators._initial_factors import make_initial_factors
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 
 
 class OnlineEM(FactorEstimator):
-    """Online EM: every observation is seen once, in O(D K) memory and O(D K^2) time.
+    """Online EM, which processes every row once, in O(D K) memory and O(D K^2) time per row.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    warm_up : observations during which the factors and the noise stay as they are initialised;
-        at least one, because the first observation is the mean and tells nothing else
-    init_factors : array of shape (D, K), or None for random orthonormal ones
-    random_state : seed of the random initial factors
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    warm_up : int, default=100
+        Number of rows during which the factors and the noise keep their initial values. It is at
+        least one, because the first row is the mean and carries no other information.
+    init_factors : array-like of shape (D, K) or None, default=None
+        Initial factors. None draws random orthonormal ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initial factors.
 
     Examples
     --------
@@ -34,9 +39,10 @@ class OnlineEM(FactorEstimator):
 
     single_precision = True
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "warm_up": [whole(1)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "warm_up": allow_integers(1),
+        **INITIALIZATION,
     }
 
     def __init__(
@@ -53,7 +59,10 @@ class OnlineEM(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        return _State(self._initial_factors(D, self.n_components), self.warm_up)
+        factors = make_initial_factors(
+            D, self.n_components, self.init_factors, self.random_state, self._dtype
+        )
+        return _State(factors, self.warm_up)
 
 
 class _State:
@@ -68,17 +77,25 @@ class _State:
         self.A = np.zeros((K, D), dtype)
         self.B = np.zeros((K, K))
         self.d2 = np.zeros(D, dtype)
-        # Algorithm 2 divides by psi, which a column that never varies brings to zero. So small a
-        # floor is out of reach of any other data, and the factors of such a column are zero.
+        # Algorithm 2 divides by psi, which becomes zero for a column that never varies. No other
+        # data reach so small a limit, and the factors of such a column are zero.
         self.smallest_noise = np.sqrt(np.finfo(dtype).tiny)
 
     def absorb(self, X: Array) -> None:
         from onlinefa.kernels import online_em
 
         absorbed = online_em.absorb(
-            X, self.count, self.warm_up, self.mean, self.F, self.psi, self.A, self.B, self.d2,
+            X,
+            self.count,
+            self.warm_up,
+            self.mean,
+            self.F,
+            self.psi,
+            self.A,
+            self.B,
+            self.d2,
             self.smallest_noise,
-        )  # fmt: skip
+        )
         self.count += absorbed
         if absorbed < len(X):
             raise FitDiverged(f"online EM diverged at observation {self.count + 1}")

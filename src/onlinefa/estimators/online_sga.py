@@ -6,21 +6,27 @@ from typing import ClassVar
 
 import numpy as np
 
-from onlinefa.constraints import Constraints, above
+from onlinefa.estimators._constraints import INITIALIZATION, POSITIVE, Constraints, allow_integers
+from onlinefa.estimators._initial_factors import make_initial_factors
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
 
 
 class OnlineSGA(FactorEstimator):
-    """Gradient ascent on the log-likelihood of one observation after the other.
+    """Online gradient ascent on the log-likelihood of one row at a time.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    learning_rate : the step along the gradient of the factors and of beta = log psi
-    warm_up : observations during which only the running mean moves
-    init_factors : array of shape (D, K), or None for random orthonormal ones
-    random_state : seed of the random initial factors
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    learning_rate : float, default=0.001
+        Step along the gradient of the factors and of beta = log psi.
+    warm_up : int, default=100
+        Number of rows during which only the running mean changes.
+    init_factors : array-like of shape (D, K) or None, default=None
+        Initial factors. None draws random orthonormal ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initial factors.
 
     Examples
     --------
@@ -33,9 +39,11 @@ class OnlineSGA(FactorEstimator):
 
     single_precision = True
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "learning_rate": [above(0)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "learning_rate": POSITIVE,
+        "warm_up": allow_integers(0),
+        **INITIALIZATION,
     }
 
     def __init__(
@@ -54,7 +62,10 @@ class OnlineSGA(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        return _State(self._initial_factors(D, self.n_components), self.learning_rate, self.warm_up)
+        factors = make_initial_factors(
+            D, self.n_components, self.init_factors, self.random_state, self._dtype
+        )
+        return _State(factors, self.learning_rate, self.warm_up)
 
 
 class _State:

@@ -6,27 +6,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from onlinefa.constraints import Constraints, above, whole
+from onlinefa.estimators._constraints import INITIALIZATION, POSITIVE, Constraints, allow_integers
+from onlinefa.estimators._initial_factors import make_initial_factors
+from onlinefa.estimators._warm_start import WarmStart
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.warm_start import WarmStart
 
 
 class PreconditionedSGA(FactorEstimator):
-    """`OnlineSGA` with the gradient of the factors multiplied by psi, column by column.
+    """Online gradient ascent with the gradient of the factors multiplied by psi.
 
-    The gradient with respect to the factors, (4.24), has the inverse of their units, so that a rate
-    that suits data of one scale overshoots or crawls at another. Times psi it has their own units.
-    That with respect to log psi, (4.26), has none and stays as it is.
+    The gradient with respect to the factors, (4.24), has the inverse of their units, so that a
+    learning rate that suits data of one scale is too large or too small at another. Multiplied by
+    psi, column by column, it has the units of the factors. The gradient with respect to log psi,
+    (4.26), has no units and is the same as in `OnlineSGA`.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    learning_rate : the step along the preconditioned gradient
-    warm_up : rows whose variances set the scale of the initial model
-    init_factors : array of shape (D, K), or None for random orthonormal ones; in units of the
-        columns' standard deviations
-    random_state : seed of the random initial factors
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    learning_rate : float, default=0.001
+        Step along the preconditioned gradient.
+    warm_up : int, default=100
+        Number of rows whose variances set the scale of the initial model, at least two.
+    init_factors : array-like of shape (D, K) or None, default=None
+        Initial factors, in units of the standard deviations of the columns. None draws random
+        orthonormal ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initial factors.
 
     Examples
     --------
@@ -37,10 +44,11 @@ class PreconditionedSGA(FactorEstimator):
     (2, 5)
     """
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "learning_rate": [above(0)],
-        "warm_up": [whole(2)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "learning_rate": POSITIVE,
+        "warm_up": allow_integers(2),
+        **INITIALIZATION,
     }
 
     def __init__(
@@ -59,7 +67,9 @@ class PreconditionedSGA(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        factors = self._initial_factors(D, self.n_components)
+        factors = make_initial_factors(
+            D, self.n_components, self.init_factors, self.random_state, self._dtype
+        )
         return _State(factors, self.warm_up, float(self.learning_rate))
 
 
@@ -71,7 +81,7 @@ class _State(WarmStart):
     def _begin(self, mean: Array, factors: Array, noise: Array) -> None:
         self.mean = mean
         self.F = np.ascontiguousarray(factors.T)
-        # A column that has not varied yet needs some noise to divide by: as much as the others.
+        # The algorithm divides by the noise: a column that has not varied yet gets the mean noise.
         self.psi = np.where(noise > 0, noise, noise.mean() or 1.0)
 
     def _learn(self, X: Array) -> None:

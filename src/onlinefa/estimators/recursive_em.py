@@ -1,38 +1,53 @@
-"""Recursive expectation-maximisation in blocks: online, and as good as maximum likelihood."""
+"""Recursive expectation-maximisation in blocks: online, and close to maximum likelihood."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from onlinefa.constraints import NOTHING, Constraints, Word, whole
+from onlinefa.estimators._block_em import BlockLearner, BlockState, RecursiveModel
+from onlinefa.estimators._component_selection import ComponentSelection, compute_ledermann_bound
+from onlinefa.estimators._constraints import (
+    INITIALIZATION,
+    Constraints,
+    allow_integers,
+    allow_word,
+)
+from onlinefa.estimators._initial_factors import make_initial_factors
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array
-from onlinefa.ladder import Ladder, most_components
-from onlinefa.recursion import Blocks, RecursiveModel
 
 
 class RecursiveEM(FactorEstimator):
-    """Maximum likelihood in blocks: what was learned stands in for the rows it was learned from.
+    """Maximum likelihood in blocks, where the model replaces the rows that it was learned from.
 
-    After every block, a few steps of EM fit the model to the average of the block's covariance and
-    the model's own, weighted by their numbers of rows. Memory is O(D (K + block)), and units make
-    no difference, neither those of the data nor those of each column.
+    After every block, a few steps of EM fit the model to the average of the covariance of the
+    block and that of the model, weighted by their numbers of rows. Memory is O(D (K + block)), and
+    the units of the data, and those of each column, make no difference.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns; or "auto" for the number
-        that has predicted the rows best, each block before it was learned from. That fits a model
-        for every number from 0 to `max_components` side by side
-    block_size : rows that are absorbed at once; they are kept until a block is full
-    inner_steps : steps of EM for each block; more for the first ones, which have more to tell
-    warm_up : rows of the first block, whose variances set the scale
-    forgetting : None to remember all rows alike; or the number of rows that memory amounts to, for
-        rows whose distribution changes: with every block, older rows count for so much less. Not
-        fewer than a block's, and better several times as many
-    max_components : the largest K that "auto" considers, unless Ledermann's bound is below it
-    init_factors : array of shape (D, K), or None for random orthonormal ones; in units of the
-        columns' standard deviations. For "auto", K is the largest that is considered
-    random_state : seed of the random initial factors
+    n_components : int or "auto", default=1
+        Number of factors K, smaller than the number of columns. "auto" selects the number that has
+        predicted the rows best, each block before it was learned from. It fits a model for every
+        number from 0 to `max_components` in parallel.
+    block_size : int, default=100
+        Number of rows that are absorbed at once. Rows are stored until a block is full.
+    inner_steps : int, default=5
+        Number of steps of EM for each block; the first blocks get more, because they carry more
+        information.
+    warm_up : int, default=100
+        Number of rows of the first block, whose variances set the scale, at least two.
+    forgetting : int or None, default=None
+        Effective sample size for rows whose distribution changes. Older rows are down-weighted so
+        that the effective sample size never exceeds `forgetting`, or the size of a block if that
+        is larger; several times the size of a block is better. None weights all rows equally.
+    max_components : int, default=30
+        Largest K that "auto" considers, unless Ledermann's bound is smaller.
+    init_factors : array-like of shape (D, K) or None, default=None
+        Initial factors, in units of the standard deviations of the columns. None draws random
+        orthonormal ones. For "auto", K is the largest number that is considered.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initial factors.
 
     Examples
     --------
@@ -47,14 +62,14 @@ class RecursiveEM(FactorEstimator):
 
     single_precision = True
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "n_components": [*FactorEstimator.constraints["n_components"], Word("auto")],
-        "block_size": [whole(1)],
-        "inner_steps": [whole(1)],
-        "warm_up": [whole(2)],
-        "forgetting": [whole(1), NOTHING],
-        "max_components": [whole(1)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [*allow_integers(1), *allow_word("auto")],
+        "block_size": allow_integers(1),
+        "inner_steps": allow_integers(1),
+        "warm_up": allow_integers(2),
+        "forgetting": [*allow_integers(1), None],
+        "max_components": allow_integers(1),
+        **INITIALIZATION,
     }
 
     def __init__(
@@ -78,15 +93,18 @@ class RecursiveEM(FactorEstimator):
         self.init_factors = init_factors
         self.random_state = random_state
 
-    def _start(self, D: int) -> Blocks:
+    def _start(self, D: int) -> BlockState:
+        learner: BlockLearner
         if self.n_components == "auto":
-            most = min(self.max_components, most_components(D), D - 1)
-            factors = self._initial_factors(D, most)
-            numbers = range(factors.shape[1] + 1)
-            learner: Any = Ladder([self._model(factors[:, :K]) for K in numbers])
+            most = min(self.max_components, compute_ledermann_bound(D), D - 1)
+            factors = self._factors(D, most)
+            learner = ComponentSelection([self._model(factors[:, :K]) for K in range(most + 1)])
         else:
-            learner = self._model(self._initial_factors(D, self.n_components))
-        return Blocks(learner, self.warm_up, self.block_size)
+            learner = self._model(self._factors(D, self.n_components))
+        return BlockState(learner, self.warm_up, self.block_size)
+
+    def _factors(self, D: int, K: int) -> Array:
+        return make_initial_factors(D, K, self.init_factors, self.random_state, self._dtype)
 
     def _model(self, factors: Array) -> RecursiveModel:
         return RecursiveModel(factors, self.inner_steps, self.forgetting)

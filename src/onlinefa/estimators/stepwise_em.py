@@ -6,31 +6,44 @@ from typing import ClassVar
 
 import numpy as np
 
-from onlinefa.constraints import Constraints, above, at_least, whole
+from onlinefa.estimators._constraints import (
+    INITIALIZATION,
+    NON_NEGATIVE,
+    Constraints,
+    allow_integers,
+    allow_reals,
+)
+from onlinefa.estimators._initial_factors import make_initial_factors
+from onlinefa.estimators._warm_start import WarmStart
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.warm_start import WarmStart
 
-# As in online EM: out of reach of all columns but those that never vary.
+# As in online EM: only columns that never vary reach this limit.
 _SMALLEST_NOISE = np.sqrt(np.finfo(np.float64).tiny)
 
 
 class StepwiseEM(FactorEstimator):
-    """Online EM that weighs the t-th row by (t + offset)^-exponent instead of 1 / t.
+    """Online EM that weights the t-th row by (t + offset)^-exponent instead of 1 / t.
 
-    Larger weights let the statistics forget what early, wrong models made of early rows, at the
-    price of noise, which an average of the statistics over all rows takes away again (Polyak and
-    Ruppert). The estimate is that of the averaged statistics.
+    With larger weights, the expectations that early, inaccurate models computed for early rows are
+    down-weighted faster. Larger weights also add noise, which an average of the statistics over all
+    rows removes (Polyak and Ruppert). The estimate is that of the averaged statistics.
 
     Parameters
     ----------
-    n_components : K, the number of factors, below the number of columns
-    exponent : how fast weights fall, above 0.5 and at most 1
-    offset : how many rows later in that sequence the first weight is
-    warm_up : rows whose variances set the scale of the initial model
-    init_factors : array of shape (D, K), or None for random orthonormal ones; in units of the
-        columns' standard deviations
-    random_state : seed of the random initial factors
+    n_components : int, default=1
+        Number of factors K, smaller than the number of columns.
+    exponent : float, default=0.8
+        Rate at which the weights decrease, above 0.5 and at most 1.
+    offset : float, default=300.0
+        Number added to t, which makes the first weights smaller.
+    warm_up : int, default=100
+        Number of rows whose variances set the scale of the initial model, at least two.
+    init_factors : array-like of shape (D, K) or None, default=None
+        Initial factors, in units of the standard deviations of the columns. None draws random
+        orthonormal ones.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initial factors.
 
     Examples
     --------
@@ -41,11 +54,12 @@ class StepwiseEM(FactorEstimator):
     (1, 5)
     """
 
-    constraints: ClassVar[Constraints] = {
-        **FactorEstimator.constraints,
-        "exponent": [above(0.5, most=1)],
-        "offset": [at_least(0)],
-        "warm_up": [whole(2)],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": allow_integers(1),
+        "exponent": allow_reals(above=0.5, up_to=1),
+        "offset": NON_NEGATIVE,
+        "warm_up": allow_integers(2),
+        **INITIALIZATION,
     }
 
     def __init__(
@@ -66,7 +80,9 @@ class StepwiseEM(FactorEstimator):
         self.random_state = random_state
 
     def _start(self, D: int) -> _State:
-        factors = self._initial_factors(D, self.n_components)
+        factors = make_initial_factors(
+            D, self.n_components, self.init_factors, self.random_state, self._dtype
+        )
         return _State(factors, self.warm_up, float(self.exponent), float(self.offset))
 
 
@@ -77,7 +93,7 @@ class _State(WarmStart):
         self.offset = offset
 
     def _begin(self, mean: Array, factors: Array, noise: Array) -> None:
-        """The statistics that the initial model expects: E[z z'] = I, E[d z'] = F."""
+        """Start with the statistics that the initial model expects: E[z z'] = I, E[d z'] = F."""
         self.mean, self.psi = mean, np.maximum(noise, _SMALLEST_NOISE)
         self.F = np.ascontiguousarray(factors.T)
         self.A, self.B = self.F.copy(), np.eye(len(self.F))
@@ -88,16 +104,30 @@ class _State(WarmStart):
         from onlinefa.kernels import stepwise_em
 
         absorbed = stepwise_em.absorb(
-            X, self.count, self.warm_up, self.exponent, self.offset, self.mean, self.F, self.psi,
-            self.A, self.B, self.d2, *self.means, _SMALLEST_NOISE,
-        )  # fmt: skip
+            X,
+            self.count,
+            self.warm_up,
+            self.exponent,
+            self.offset,
+            self.mean,
+            self.F,
+            self.psi,
+            self.A,
+            self.B,
+            self.d2,
+            *self.means,
+            _SMALLEST_NOISE,
+        )
         self.count += absorbed
         if absorbed < len(X):
             raise FitDiverged(f"stepwise EM diverged at observation {self.count + 1}")
 
     def _learned(self) -> LowRankGaussian:
-        """The maximum for the averaged statistics, where E[z z'] is what it is and not yet I: it
-        goes into the factors, so that variances are those of the rows."""
+        """Compute the maximum for the averaged statistics.
+
+        Their E[z z'] is not I. It is merged into the factors, so that the variances are those of
+        the rows.
+        """
         A, B, d2 = self.means
         factors: Array = np.linalg.inv(np.linalg.cholesky(B)) @ A
         noise = np.clip(d2 - np.sum(factors**2, axis=0), 0, None)

@@ -1,27 +1,30 @@
-"""SWAG: the moments of a walk and its last deviations (Maddox et al., 2019)."""
+"""SWAG: the moments of an SGD trajectory and its last deviations (Maddox et al., 2019)."""
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from onlinefa.estimators._constraints import Constraints, allow_integers
+from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
-from onlinefa.moments import RunningMoments
 
 
 class SWAG(FactorEstimator):
-    """Half of the variances, plus half of the sample covariance of the last K deviations.
+    """Half of the variances plus half of the sample covariance of the last K deviations.
 
     The covariance is diag(variances) / 2 + D D' / (2 (K - 1)), where the columns of D are the last
-    K rows less the running mean at their time. For K = 1 the formula divides by zero; the divisor
-    is 2 then. Until K rows are seen, the missing columns are zero.
+    K rows minus the running mean at their time. For K = 1 the formula divides by zero; the divisor
+    is then 2. Until K rows are seen, the missing columns are zero.
 
     Parameters
     ----------
-    n_components : K, the number of deviations kept, below the number of columns
+    n_components : int, default=1
+        Number of deviations K that are kept, smaller than the number of columns.
 
     Examples
     --------
@@ -34,6 +37,8 @@ class SWAG(FactorEstimator):
 
     single_precision = True
 
+    _parameter_constraints: ClassVar[Constraints] = {"n_components": allow_integers(1)}
+
     def __init__(self, n_components: int = 1) -> None:
         self.n_components = n_components
 
@@ -44,14 +49,14 @@ class SWAG(FactorEstimator):
 class _State(RunningMoments):
     def __init__(self, D: int, K: int, dtype: DTypeLike) -> None:
         super().__init__(D)
-        # The t-th is in row t modulo K: nothing has to move when another one comes. In the rows'
-        # precision, since for a network they are all of the memory that this takes.
+        # The t-th deviation is in row t modulo K, so that no row has to move when another arrives.
+        # They have the precision of the rows, since for a network they take most of the memory.
         self.deviations = np.zeros((K, D), dtype)
 
     def absorb(self, X: Array) -> None:
         K = len(self.deviations)
         recent = X[-K:]
-        # The running mean at each of the recent rows, from what was known before them.
+        # The running mean at each of the recent rows, from the sum of all rows before them.
         known = self.count + len(X) - len(recent)
         total = self.count * self.mean + X[: -len(recent)].sum(axis=0, dtype=np.float64)
         numbers = known + np.arange(len(recent))

@@ -1,4 +1,4 @@
-"""SWAG-diagonal: the moments of a walk without its deviations (Maddox et al., 2019)."""
+"""SWAG-diagonal: the moments of an SGD trajectory without its deviations (Maddox et al., 2019)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from onlinefa.estimators.diagonal import Diagonal
 
 
 class SWAGDiagonal(Diagonal):
-    """The walk's mean and variances: what this benchmark calls the diagonal control.
+    """Mean and variances of an SGD trajectory: the same estimate as `Diagonal`, named after SWAG.
 
     Examples
     --------

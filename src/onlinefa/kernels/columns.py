@@ -1,11 +1,11 @@
-"""How columns are divided: into tiles that stay in a cache, chunks of tiles, and among threads.
+"""Division of columns into tiles that fit into a cache, chunks of tiles, and shares of threads.
 
-A kernel sweeps over all columns once per observation, tile by tile, so that a tile stays in a
-cache from the first to the last thing that is done with it. Its arrays move through memory once per
-observation then, whatever D, and most of the time goes into arithmetic.
+A kernel sweeps over all columns once per row, tile by tile, so that a tile stays in a cache for all
+operations on it. The arrays then move through memory once per row, whatever D, and most of the time
+is spent on arithmetic.
 
-Sums over columns are taken chunk by chunk, and chunks are added in their order, whoever has summed
-them: results are the same to the bit with any number of threads.
+Sums over columns are computed chunk by chunk, and the sums of chunks are added in a fixed order,
+whichever thread has computed them: results are the same to the bit with any number of threads.
 """
 
 from __future__ import annotations
@@ -15,53 +15,82 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from onlinefa.gaussian import Array
-from onlinefa.kernels.meeting import let_nobody_wait, place_to_meet
+import numpy as np
+from numpy.typing import NDArray
 
-# Columns. With K = 10, two arrays of K x TILE numbers are 160 to 320 KiB, and fit into the second
-# cache. The first would be quicker, but loops over its few columns spend more on being started.
+from onlinefa.kernels.barrier import abort, new_barrier
+
+# Numbers of columns. With K = 10, two arrays of K x TILE numbers take 160 to 320 KiB and fit into
+# the second-level cache. The first-level cache is faster, but loops over its few columns would
+# spend more time on their overhead.
 TILE = 2048
 CHUNK = 2 * TILE
 
-# With fewer for each, to start a thread for a single row takes longer than the thread saves.
-_COLUMNS_OF_A_THREAD = 8 * CHUNK
+# With fewer columns per thread, starting a thread for a single row takes longer than it saves.
+_COLUMNS_PER_THREAD = 8 * CHUNK
 
 
-def number_of_chunks(D: int) -> int:
+def count_chunks(D: int) -> int:
+    """Compute the number of chunks of D columns."""
     return -(-D // CHUNK)
 
 
-def number_of_threads(D: int) -> int:
-    """As many as OMP_NUM_THREADS says, or as this process has cores, if they have enough to do."""
-    asked_for = os.environ.get("OMP_NUM_THREADS", "")
-    most = int(asked_for) if asked_for.isdecimal() else _cores()
-    return max(1, min(most, D // _COLUMNS_OF_A_THREAD))
+def count_threads(D: int) -> int:
+    """Compute the number of threads for D columns.
+
+    It is the value of OMP_NUM_THREADS or, without it, the number of cores of this process, limited
+    so that each thread has enough columns.
+    """
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    most = int(requested) if requested.isdecimal() else _count_cores()
+    return max(1, min(most, D // _COLUMNS_PER_THREAD))
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # of this process; only Linux tells
+def _count_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # the cores of this process; on Linux only
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Share(NamedTuple):
-    """A thread's part of every sweep: chunks from first on, and before last."""
+    """A thread's part of every sweep.
+
+    Attributes
+    ----------
+    thread : int
+        Index of the thread.
+    first, last : int
+        Its first chunk, and the one after its last.
+    barrier : ndarray of int64
+        Barrier of all threads.
+    """
 
     thread: int
     first: int
     last: int
-    place: Array  # where they meet
+    barrier: NDArray[np.int64]
 
 
-def in_threads(D: int, absorb: Callable[[Share], int]) -> int:
-    """Absorb rows of D columns in as many threads as there is work for; return how many rows.
+def run_in_threads(D: int, absorb: Callable[[Share], int]) -> int:
+    """Absorb rows of D columns in several threads.
 
-    `absorb` is compiled, releases Python's lock, and is called for each thread's share.
+    Parameters
+    ----------
+    D : int
+        Number of columns.
+    absorb : callable
+        Compiled function that releases Python's lock. It is called with the share of each thread,
+        and returns the number of rows that it has absorbed.
+
+    Returns
+    -------
+    absorbed : int
+        Number of rows absorbed.
     """
-    threads, chunks = number_of_threads(D), number_of_chunks(D)
+    threads, chunks = count_threads(D), count_chunks(D)
     ends = [chunks * thread // threads for thread in range(threads + 1)]
-    place = place_to_meet(threads)
-    shares = [Share(n, ends[n], ends[n + 1], place) for n in range(threads)]
+    barrier = new_barrier(threads)
+    shares = [Share(n, ends[n], ends[n + 1], barrier) for n in range(threads)]
     if threads == 1:
         return absorb(shares[0])
 
@@ -69,16 +98,16 @@ def in_threads(D: int, absorb: Callable[[Share], int]) -> int:
         try:
             return absorb(share)
         except BaseException:
-            let_nobody_wait(place)
+            abort(barrier)
             raise
 
     with ThreadPoolExecutor(threads - 1) as pool:
         try:
             others = [pool.submit(work, share) for share in shares[1:]]
             absorbed = work(shares[0])
-        finally:  # a thread may not have started: others shall not wait for it
-            let_nobody_wait(place)
+        finally:  # a thread may not have started: the others must not wait for it
+            abort(barrier)
             pool.shutdown(wait=False, cancel_futures=True)
     for other in others:
-        other.result()  # raises what it has raised
+        other.result()  # raises the exception of the thread, if there is one
     return absorbed

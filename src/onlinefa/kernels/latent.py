@@ -1,7 +1,7 @@
-"""What the online algorithms do first with an observation: lines 5 to 9 of Algorithms 1 and 2.
+"""Posterior of the latent variables given a row: lines 5 to 9 of Algorithms 1 and 2.
 
-The sums over columns that this takes are taken in the sweep that learns from the observation
-before, when the columns are at hand: for large D it is moving them through memory that takes time.
+The sums over columns that it needs are computed in the sweep that learns from the previous row,
+while the columns are in a cache: for large D, moving them through memory takes most of the time.
 """
 
 import numpy as np
@@ -38,10 +38,10 @@ def invert_in_place(matrix):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def expect(row, t, first, last, mean, F, psi, start, scratch, sums):
-    """A tile's part of the sums of (4.22) and (4.23) for the t-th row.
+    """Add a tile's part of the sums of (4.22) and (4.23) for the t-th row.
 
-    Moves the running mean, and adds to the sums: the lower triangle of F'F / psi, and below it
-    F'd / psi. The tile's F and psi are in the columns from `start` on of what is given.
+    It updates the running mean, and adds to the sums: the lower triangle of F'F / psi, and below
+    it F'd / psi. The F and psi of the tile are in the columns from `start` on of the arguments.
     """
     y, mu, noise = row[first:last], mean[first:last], psi[start : start + last - first]
     d_, weight = scratch[0, : last - first], scratch[1, : last - first]
@@ -55,7 +55,7 @@ def expect(row, t, first, last, mean, F, psi, start, scratch, sums):
 
 @njit(cache=True, error_model="numpy")
 def infer(sums, Sigma, m):
-    """Sigma and m of (4.23), from every chunk's sums. False if the fit is not finite any more."""
+    """Compute Sigma and m of (4.23) from the sums of all chunks; return whether m is finite."""
     K = len(m)
     Sigma[:] = np.eye(K)
     projection = np.zeros(K)

@@ -6,25 +6,61 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
+from onlinefa.kernels.barrier import wait
+from onlinefa.kernels.columns import CHUNK, TILE, count_chunks, run_in_threads
 from onlinefa.kernels.latent import expect, infer, invert_in_place
-from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.products import REORDERED_SUMS, combine
 
 
 def absorb(
-    rows: Array, count: int, warm_up: int, mean: Array, F: Array, psi: Array, A: Array, B: Array,
-    d2: Array, smallest_noise: float,
-) -> int:  # fmt: skip
-    """Absorb the rows in place; return how many, fewer than given when the fit diverges.
+    rows: Array,
+    count: int,
+    warm_up: int,
+    mean: Array,
+    F: Array,
+    psi: Array,
+    A: Array,
+    B: Array,
+    d2: Array,
+    smallest_noise: float,
+) -> int:
+    """Learn from rows, in place.
 
-    F and A are K x D. During the warm-up the running statistics move, F and psi do not.
+    During the warm-up, the running statistics change, but F and psi do not.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, D)
+        Rows.
+    count : int
+        Number of rows absorbed before.
+    warm_up : int
+        Number of rows of the warm-up.
+    mean : ndarray of shape (D,)
+        Running mean.
+    F : ndarray of shape (K, D)
+        Factors.
+    psi : ndarray of shape (D,)
+        Variances of the noise.
+    A : ndarray of shape (K, D)
+        Average of d m', transposed, of the deviations d and the means m of the latent variables.
+    B : ndarray of shape (K, K)
+        Average of m m'.
+    d2 : ndarray of shape (D,)
+        Average of d^2.
+    smallest_noise : float
+        Lower limit of psi.
+
+    Returns
+    -------
+    absorbed : int
+        Number of rows absorbed, smaller than n if the fit diverges.
     """
     K, D = F.shape
-    sums = np.empty((number_of_chunks(D), K + 1, K))
+    sums = np.empty((count_chunks(D), K + 1, K))
     m, inverse_H = np.empty(K), np.empty((K, K))
     settings, state = (warm_up, smallest_noise), (m, inverse_H, mean, F, psi, A, d2, sums)
-    return in_threads(D, lambda share: _absorb(share, rows, count, settings, B, state))
+    return run_in_threads(D, lambda share: _absorb(share, rows, count, settings, B, state))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -33,19 +69,19 @@ def _absorb(share, rows, count, settings, B, state):
     for n in range(-1, len(rows)):
         t = count + n + 1
         begun = n < 0 or share.thread > 0 or begin(t, sums, m, B, inverse_H)
-        if not meet(share.place, share.thread, begun):
+        if not wait(share.barrier, share.thread, begun):
             return n
         sweep(rows, n, t, share.first, share.last, settings, state)
-        if not meet(share.place, share.thread, True):
+        if not wait(share.barrier, share.thread, True):
             return n
     return len(rows)
 
 
 @njit(cache=True, error_model="numpy")
 def begin(t, sums, m, B, inverse_H):
-    """The mean m of the latent variables given a row, B, the average of m m', and H^-1."""
+    """Compute the mean m of the latent variables, update B, and compute H^-1 with H = Sigma + B."""
     H = inverse_H
-    if not infer(sums, H, m):  # which is Sigma so far
+    if not infer(sums, H, m):  # H is Sigma so far
         return False
     for i in range(len(m)):
         for j in range(len(m)):
@@ -57,13 +93,13 @@ def begin(t, sums, m, B, inverse_H):
 
 @njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
-    """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
+    """Learn from the n-th row, the t-th observation, and compute the sums for the next one."""
     warm_up, smallest_noise = settings
     m, inverse_H, mean, F, psi, A, d2, sums = state
     K, D = F.shape
     scratch, is_last = np.empty((2, TILE), F.dtype), n + 1 == len(rows)
     # After the warm-up, F and psi follow from A and d2. They are written to memory after the last
-    # row only; in between a tile of them is enough.
+    # row only; before it, a tile of them is enough.
     F_tile, psi_tile = np.empty((K, TILE), F.dtype), np.empty(TILE, F.dtype)
     for chunk in range(first_chunk, last_chunk):
         total = sums[chunk]
@@ -84,7 +120,7 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def move(row, mean, m, weight, first, last, scratch, A, d2):
-    """Move a tile of the averages A of d m' and d2 of d^2 by a weight towards the present ones."""
+    """Move a tile of the averages A of d m' and d2 of d^2 by a weight towards new values."""
     y, mu, squares = row[first:last], mean[first:last], d2[first:last]
     d_ = scratch[0, : last - first]
     share = mu.dtype.type(weight)
@@ -100,9 +136,10 @@ def move(row, mean, m, weight, first, last, scratch, A, d2):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def maximise(A, inverse_H, d2, first, last, F, psi, start, smallest_noise):
-    """A tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A), what (4.35) collapses to then.
+    """Compute a tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A).
 
-    They go to the columns from `start` on.
+    The latter is what (4.35) simplifies to for this F. The results are written to the columns from
+    `start` on of F and psi.
     """
     end = start + last - first
     noise, squares = psi[start:end], d2[first:last]

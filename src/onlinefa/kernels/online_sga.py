@@ -6,30 +6,60 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
+from onlinefa.kernels.barrier import wait
+from onlinefa.kernels.columns import CHUNK, TILE, count_chunks, run_in_threads
 from onlinefa.kernels.latent import expect, infer
-from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.products import REORDERED_SUMS, combine
 
-# Up to here, exp of a step of log psi is a polynomial, for which there are vector instructions. At
-# a learning rate of 0.001, larger steps are those of residuals beyond eight standard deviations.
+# Up to this step of log psi, exp is computed by a polynomial, which uses vector instructions. At a
+# learning rate of 0.001, only residuals beyond eight standard deviations cause larger steps.
 _LARGEST_STEP = 1 / 32
 
 
 def absorb(
-    rows: Array, count: int, warm_up: int, learning_rate: float, preconditioned: bool, mean: Array,
-    F: Array, psi: Array,
-) -> int:  # fmt: skip
-    """Absorb the rows in place; return how many, fewer than given when the fit diverges.
+    rows: Array,
+    count: int,
+    warm_up: int,
+    learning_rate: float,
+    preconditioned: bool,
+    mean: Array,
+    F: Array,
+    psi: Array,
+) -> int:
+    """Learn from rows, in place.
 
-    F is K x D. During the warm-up only the running mean moves. Preconditioned, the gradient of the
-    factors is multiplied by psi, and so has the factors' own units.
+    During the warm-up, only the running mean changes.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, D)
+        Rows.
+    count : int
+        Number of rows absorbed before.
+    warm_up : int
+        Number of rows of the warm-up.
+    learning_rate : float
+        Step along the gradient.
+    preconditioned : bool
+        Whether the gradient of the factors is multiplied by psi, which gives it the units of the
+        factors.
+    mean : ndarray of shape (D,)
+        Running mean.
+    F : ndarray of shape (K, D)
+        Factors.
+    psi : ndarray of shape (D,)
+        Variances of the noise.
+
+    Returns
+    -------
+    absorbed : int
+        Number of rows absorbed, smaller than n if the fit diverges.
     """
     K, D = F.shape
-    sums = np.empty((number_of_chunks(D), K + 1, K))
+    sums = np.empty((count_chunks(D), K + 1, K))
     Sigma, m, moment = np.empty((K, K)), np.empty(K), np.empty((K, K))
     settings, state = (warm_up, learning_rate, preconditioned), (m, moment, mean, F, psi, sums)
-    return in_threads(D, lambda share: _absorb(share, rows, count, settings, Sigma, state))
+    return run_in_threads(D, lambda share: _absorb(share, rows, count, settings, Sigma, state))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -37,17 +67,17 @@ def _absorb(share, rows, count, settings, Sigma, state):
     m, moment, _, _, _, sums = state
     for n in range(-1, len(rows)):
         begun = n < 0 or share.thread > 0 or begin(sums, Sigma, m, moment)
-        if not meet(share.place, share.thread, begun):
+        if not wait(share.barrier, share.thread, begun):
             return n
         swept = sweep(rows, n, count + n + 1, share.first, share.last, settings, state)
-        if not meet(share.place, share.thread, swept):
+        if not wait(share.barrier, share.thread, swept):
             return n
     return len(rows)
 
 
 @njit(cache=True, error_model="numpy")
 def begin(sums, Sigma, m, moment):
-    """Of the latent variables given a row: their mean m, and their second moment."""
+    """Compute the mean m and the second moment of the latent variables given a row."""
     is_finite = infer(sums, Sigma, m)
     for i in range(len(m)):
         for j in range(len(m)):
@@ -57,7 +87,7 @@ def begin(sums, Sigma, m, moment):
 
 @njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
-    """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
+    """Learn from the n-th row, the t-th observation, and compute the sums for the next one."""
     warm_up, learning_rate, preconditioned = settings
     m, moment, mean, F, psi, sums = state
     K, D = F.shape
@@ -67,11 +97,23 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
         total[:] = 0
         for first in range(chunk * CHUNK, min((chunk + 1) * CHUNK, D), TILE):
             last = min(first + TILE, D)
-            if n >= 0 and t > warm_up and not ascend(
-                rows[n], mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch,
-                F, psi,
-            ):  # fmt: skip
-                return False
+            if n >= 0 and t > warm_up:
+                usable = ascend(
+                    rows[n],
+                    mean,
+                    moment,
+                    m,
+                    learning_rate,
+                    preconditioned,
+                    first,
+                    last,
+                    FM,
+                    scratch,
+                    F,
+                    psi,
+                )
+                if not usable:
+                    return False
             if n + 1 < len(rows):
                 expect(rows[n + 1], t + 1, first, last, mean, F, psi, first, scratch, total)
     return True
@@ -79,17 +121,19 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def ascend(row, mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, psi):
-    """A step along a tile's gradients (4.24) and (4.26). False if psi is zero or not finite then.
+    """Take a step along a tile's gradients (4.24) and (4.26); return False if psi is unusable then.
 
-    Both need F M with M = Sigma + m m': the gradient of F is (d m' - F M) / psi, that of log psi is
-    (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
+    psi is unusable if it is zero or not finite.
+
+    Both gradients need F M with M = Sigma + m m'. That of F is (d m' - F M) / psi, that of log psi
+    is (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
     """
     y, mu, noise = row[first:last], mean[first:last], psi[first:last]
     d_, squares = scratch[0, : last - first], scratch[1, : last - first]
     precision, rates = scratch[2, : last - first], scratch[3, : last - first]
     number = d_.dtype.type
     rate, half, one = number(learning_rate), number(learning_rate / 2), number(1)
-    # A rate of each column, without a condition in the loop.
+    # A rate for each column, without a condition in the loop.
     same = rate if preconditioned else number(0)
     per_noise = rate - same
     for d in range(len(y)):
@@ -111,7 +155,7 @@ def ascend(row, mean, moment, m, learning_rate, preconditioned, first, last, FM,
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _climb(f, fm, m_i, d_, rates, squares):
-    """A row of F: a step along its gradient, and its part of the squared residuals."""
+    """Take a step for a row of F, and add its part of the squared residuals."""
     twice = m_i + m_i
     for d in range(len(squares)):
         a, e = f[d], squares[d] - f[d] * (d_[d] * twice - fm[d])
@@ -121,7 +165,7 @@ def _climb(f, fm, m_i, d_, rates, squares):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _climb_five(F, FM, m, i, first, last, d_, rates, squares):
-    """The same of five rows, which read and write what belongs to no row less often."""
+    """Take a step for five rows of F, which accesses the other arrays less often than `_climb`."""
     number, n = d_.dtype.type, last - first
     f1, f2, f3 = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
     f4, f5 = F[i + 3, first:last], F[i + 4, first:last]
@@ -145,12 +189,12 @@ def _climb_five(F, FM, m, i, first, last, d_, rates, squares):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _grow(noise, step):
-    """noise *= exp(step). False if it is zero or not finite then."""
+    """Multiply noise by exp(step); return False if it is zero or not finite then."""
     number, one, zero = noise.dtype.type, noise.dtype.type(1), noise.dtype.type(0)
     limit = number(_LARGEST_STEP)
     c2, c3, c4, c5 = number(1 / 2), number(1 / 6), number(1 / 24), number(1 / 120)
     c6, c7, c8 = number(1 / 720), number(1 / 5040), number(1 / 40320)
-    small, usable = zero, zero  # counted in numbers of the same size, as vector instructions do
+    small, usable = zero, zero  # counters of the same type, for vector instructions
     for d in range(len(step)):
         small += one if abs(step[d]) <= limit else zero
     if small == len(step):

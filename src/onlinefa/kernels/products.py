@@ -1,24 +1,25 @@
-"""The products of a tile that cost most: its K rows with a K x K matrix, and with one another.
+"""Products of the K rows of a tile with a K x K matrix and with one another.
 
-Slices of a row have stride one, which the compiler knows; with an offset in the index instead, it
-would have to allow for negative indices and could not use vector instructions. What is read comes
-before what is written: whatever is written might be what is read next, and would be read again.
+These products take most of the time of a kernel. Two rules make them fast. Rows are sliced: a slice
+is an array of stride one, whereas an offset in the index would allow for negative indices and
+prevent vector instructions. All reads come before all writes, because the compiler must assume that
+a write changes any array that is read after it.
 """
 
 from numba import njit
 
-# Sums may be reordered, which lets the compiler use vector instructions for them; NaN and
-# infinity keep their meaning, because the loops must notice a fit that diverges. For the same
-# reason a division by zero gives infinity (error_model="numpy") instead of an exception.
+# The compiler may reorder sums, which lets it use vector instructions for them. NaN and infinity
+# keep their meaning, because the loops must detect a fit that diverges. For the same reason, a
+# division by zero gives infinity (error_model="numpy") instead of an exception.
 REORDERED_SUMS = {"reassoc", "contract"}
 
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def combine(weights, matrix, first, last, out, start):
-    """Columns first to last of a K x K matrix of weights times a K x D matrix.
+    """Multiply a K x K matrix of weights with columns first to last of a K x D matrix.
 
-    They go to as many columns of `out`, from `start` on. Five rows are added to four sums at a
-    time, or to two, which read the rows less often than one would.
+    The result is written to the columns from `start` on of `out`. Five rows at a time are added to
+    four sums, or to two, which reads the rows less often than adding them to one sum.
     """
     K, end = len(weights), start + last - first
     if K == 1:
@@ -32,7 +33,7 @@ def combine(weights, matrix, first, last, out, start):
         for j in range(5, K - 4, 5):
             _add_five_to_four(weights, i, matrix, j, first, last, out, start, out)
     for i in range(0, K, 2):
-        i = min(i, K - 2)  # the last but one twice, if their number is odd
+        i = min(i, K - 2)  # the last but one is computed twice if K is odd
         v, w, one, two = weights[i], weights[i + 1], out[i, start:end], out[i + 1, start:end]
         if i + 1 >= fours:
             for j in range(0, K - 4, 5):
@@ -43,7 +44,7 @@ def combine(weights, matrix, first, last, out, start):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _add_five(v, w, matrix, j, first, last, one, two):
-    """Add five rows to two sums, with weights v and w: as many as registers hold weights for."""
+    """Add five rows to two sums with weights v and w: registers hold no more weights."""
     number, zero = one.dtype.type, one.dtype.type(0)
     p, q, r = matrix[j, first:last], matrix[j + 1, first:last], matrix[j + 2, first:last]
     s, t = matrix[j + 3, first:last], matrix[j + 4, first:last]
@@ -62,7 +63,7 @@ def _add_five(v, w, matrix, j, first, last, one, two):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _add_one(v, w, matrix, j, first, last, one, two):
-    """Add a row to two sums."""
+    """Add one row to two sums."""
     p, v1, w1 = matrix[j, first:last], one.dtype.type(v[j]), one.dtype.type(w[j])
     zero = one.dtype.type(0)
     for d in range(len(one)):
@@ -75,7 +76,7 @@ def _add_one(v, w, matrix, j, first, last, one, two):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _add_five_to_four(weights, i, matrix, j, first, last, out, start, onto):
-    """The same with four sums, i to i + 3. Onto None, sums begin with these rows."""
+    """Add five rows to four sums, i to i + 3. If `onto` is None, the sums start from zero."""
     number, zero, end = out.dtype.type, out.dtype.type(0), start + last - first
     p, q, r = matrix[j, first:last], matrix[j + 1, first:last], matrix[j + 2, first:last]
     s, t = matrix[j + 3, first:last], matrix[j + 4, first:last]
@@ -105,10 +106,10 @@ def _add_five_to_four(weights, i, matrix, j, first, last, out, start, onto):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def add_weighted(F, y, weight, first, last, sums):
-    """Add columns first to last of F' w F, its lower triangle only, and below it of F' w y.
+    """Add the lower triangle of F' w F over columns first to last, and F' w y as the row below it.
 
-    F is K x D; y and the weights are of these columns only. Three rows at a time: nine products
-    have nine registers, and read six rows.
+    F is K x D; y and the weights have these columns only. Three rows at a time are multiplied with
+    three: nine products are kept in nine registers and read six rows.
     """
     K = len(F)
     for i in range(0, K - 2, 3):
@@ -132,7 +133,7 @@ def _dot(x, y, weight):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _add_square(F, weight, first, last, i, j, sums):
-    """Rows i, i + 1 and i + 2 with rows j, j + 1 and j + 2, which are others."""
+    """Add the products of rows i to i + 2 with rows j to j + 2, which are different rows."""
     f, g, h = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
     p, q, r = F[j, first:last], F[j + 1, first:last], F[j + 2, first:last]
     fp = fq = fr = gp = gq = gr = hp = hq = hr = F.dtype.type(0)
@@ -160,7 +161,7 @@ def _add_square(F, weight, first, last, i, j, sums):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _add_triangle(F, y, weight, first, last, i, sums):
-    """Rows i, i + 1 and i + 2 with one another, and with y."""
+    """Add the products of rows i to i + 2 with one another and with y."""
     f, g, h = F[i, first:last], F[i + 1, first:last], F[i + 2, first:last]
     ff = gf = gg = hf = hg = hh = fy = gy = hy = F.dtype.type(0)
     for d in range(len(weight)):

@@ -1,4 +1,4 @@
-"""Mini-batch stochastic gradient descent on the loss of linear regression."""
+"""Mini-batch stochastic gradient descent for linear regression."""
 
 import numpy as np
 from numba import njit
@@ -8,10 +8,28 @@ from onlinefa.kernels.products import REORDERED_SUMS
 
 @njit(cache=True, fastmath=REORDERED_SUMS)
 def descend(X, y, order, sizes, rate, decay, theta, iterates):
-    """Take a step per batch and record where each leads; theta moves in place.
+    """Take a step for each batch, update theta in place and record it after each step.
 
-    The b-th batch is the next sizes[b] row numbers of `order`. The loss is the mean of squared
-    errors over the batch plus decay |theta|^2.
+    The loss is the mean of the squared errors over the batch plus decay |theta|^2.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Inputs.
+    y : ndarray of shape (n,)
+        Targets.
+    order : ndarray of int
+        Row indices of all batches, one batch after the other.
+    sizes : ndarray of int, of shape (batches,)
+        Number of rows of each batch.
+    rate : float
+        Learning rate.
+    decay : float
+        Weight decay.
+    theta : ndarray of shape (D,)
+        Weights, which are updated.
+    iterates : ndarray of shape (batches, D)
+        Weights after each step, which are written.
     """
     D = X.shape[1]
     gradient = np.empty(D)

@@ -6,29 +6,70 @@ import numpy as np
 from numba import njit
 
 from onlinefa.gaussian import Array
-from onlinefa.kernels.columns import CHUNK, TILE, in_threads, number_of_chunks
+from onlinefa.kernels.barrier import wait
+from onlinefa.kernels.columns import CHUNK, TILE, count_chunks, run_in_threads
 from onlinefa.kernels.latent import expect, infer, invert_in_place
-from onlinefa.kernels.meeting import meet
 from onlinefa.kernels.online_em import maximise, move
 from onlinefa.kernels.products import REORDERED_SUMS
 
 
 def absorb(
-    rows: Array, count: int, warm_up: int, exponent: float, offset: float, mean: Array, F: Array,
-    psi: Array, A: Array, B: Array, d2: Array, mean_A: Array, mean_B: Array, mean_d2: Array,
+    rows: Array,
+    count: int,
+    warm_up: int,
+    exponent: float,
+    offset: float,
+    mean: Array,
+    F: Array,
+    psi: Array,
+    A: Array,
+    B: Array,
+    d2: Array,
+    mean_A: Array,
+    mean_B: Array,
+    mean_d2: Array,
     smallest_noise: float,
-) -> int:  # fmt: skip
-    """Absorb the rows in place; return how many, fewer than given when the fit diverges.
+) -> int:
+    """Learn from rows after the warm-up, in place.
 
-    The expected statistics are A = E[d z'], B = E[z z'] and d2 = E[d^2] of the deviations d and the
-    latent z; F and A are K x D. Their means are over all rows since the warm-up.
+    Parameters
+    ----------
+    rows : ndarray of shape (n, D)
+        Rows.
+    count : int
+        Number of rows absorbed before.
+    warm_up : int
+        Number of rows of the warm-up.
+    exponent, offset : float
+        The t-th row has the weight (t + offset)^-exponent.
+    mean : ndarray of shape (D,)
+        Running mean.
+    F : ndarray of shape (K, D)
+        Factors.
+    psi : ndarray of shape (D,)
+        Variances of the noise.
+    A : ndarray of shape (K, D)
+        Statistic E[d z'], transposed, of the deviations d and the latent variables z.
+    B : ndarray of shape (K, K)
+        Statistic E[z z'].
+    d2 : ndarray of shape (D,)
+        Statistic E[d^2].
+    mean_A, mean_B, mean_d2 : ndarray
+        Averages of the statistics over all rows since the warm-up.
+    smallest_noise : float
+        Lower limit of psi.
+
+    Returns
+    -------
+    absorbed : int
+        Number of rows absorbed, smaller than n if the fit diverges.
     """
     K, D = F.shape
-    sums = np.empty((number_of_chunks(D), K + 1, K))
+    sums = np.empty((count_chunks(D), K + 1, K))
     m, inverse_B = np.empty(K), np.empty((K, K))
     settings = (warm_up, exponent, offset, smallest_noise)
     latent, state = (m, B, inverse_B, mean_B), (mean, F, psi, A, d2, mean_A, mean_d2, sums)
-    return in_threads(D, lambda share: _absorb(share, rows, count, settings, latent, state))
+    return run_in_threads(D, lambda share: _absorb(share, rows, count, settings, latent, state))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -37,27 +78,27 @@ def _absorb(share, rows, count, settings, latent, state):
     for n in range(-1, len(rows)):
         t = count + n + 1
         begun = n < 0 or share.thread > 0 or begin(t, sums, settings, latent)
-        if not meet(share.place, share.thread, begun):
+        if not wait(share.barrier, share.thread, begun):
             return n
         sweep(rows, n, t, share.first, share.last, settings, latent, state)
-        if not meet(share.place, share.thread, True):
+        if not wait(share.barrier, share.thread, True):
             return n
     return len(rows)
 
 
 @njit(cache=True)
-def weights_of(t, settings):
-    """How far statistics move towards those of the t-th observation, and their means to them."""
+def compute_weights(t, settings):
+    """Compute the weights of the t-th row in the statistics, and of these in their averages."""
     warm_up, exponent, offset, _ = settings
     return (t + offset) ** -exponent, 1 / (t - warm_up)
 
 
 @njit(cache=True, error_model="numpy")
 def begin(t, sums, settings, latent):
-    """The mean m of the latent variables given a row, and B, its inverse and its mean."""
+    """Compute the mean m of the latent variables, and update B, its inverse and its average."""
     m, B, inverse_B, mean_B = latent
-    weight, share = weights_of(t, settings)
-    if not infer(sums, inverse_B, m):  # which is Sigma so far
+    weight, share = compute_weights(t, settings)
+    if not infer(sums, inverse_B, m):  # inverse_B is Sigma so far
         return False
     for i in range(len(m)):
         for j in range(len(m)):
@@ -70,7 +111,7 @@ def begin(t, sums, settings, latent):
 
 @njit(cache=True, error_model="numpy")
 def sweep(rows, n, t, first_chunk, last_chunk, settings, latent, state):
-    """Learn from the n-th row, the t-th observation, and take the sums for the one after."""
+    """Learn from the n-th row, the t-th observation, and compute the sums for the next one."""
     m, _, inverse_B, _ = latent
     mean, F, psi, A, d2, mean_A, mean_d2, sums = state
     K, D = F.shape
@@ -81,7 +122,7 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, latent, state):
         for first in range(chunk * CHUNK, min((chunk + 1) * CHUNK, D), TILE):
             last = min(first + TILE, D)
             if n >= 0:
-                weight, share = weights_of(t, settings)
+                weight, share = compute_weights(t, settings)
                 move(rows[n], mean, m, weight, first, last, scratch, A, d2)
                 for i in range(K):
                     average(mean_A[i, first:last], A[i, first:last], share)
@@ -93,6 +134,6 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, latent, state):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def average(mean, value, share):
-    """Move a running mean by a share towards a value."""
+    """Move a running average by a share towards a value."""
     for d in range(len(mean)):
         mean[d] += share * (value[d] - mean[d])

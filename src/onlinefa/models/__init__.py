@@ -1,1 +1,0 @@
-"""Models whose truth is known, for estimators to be compared with."""

@@ -1,0 +1,1 @@
+"""Analysis of results: summaries and comparisons over seeds, failures, numbers of seeds."""

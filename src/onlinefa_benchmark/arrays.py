@@ -1,0 +1,8 @@
+"""Type of the arrays that the benchmark computes with."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]

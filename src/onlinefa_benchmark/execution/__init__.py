@@ -1,0 +1,1 @@
+"""Running fit jobs: devices, child processes, errors, checkpoints, progress and events."""

@@ -1,0 +1,162 @@
+"""Fit an estimator along the walk of SGD over a regression, and compare it with the posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onlinefa.estimators._moments import RunningMoments
+from onlinefa.estimators.batch_ml import BatchML, maximum_likelihood
+from onlinefa.gaussian import LowRankGaussian
+from onlinefa_benchmark.arrays import Array
+from onlinefa_benchmark.experiments._tracking import (
+    Metric,
+    StreamDiverged,
+    Trial,
+    new_estimator,
+    scalars,
+    track,
+)
+from onlinefa_benchmark.measurement import Measurement, Value, measured
+from onlinefa_benchmark.models import distances
+from onlinefa_benchmark.models.sgd_walk import (
+    Descent,
+    NoStationaryLaw,
+    WalkDiverged,
+    Walker,
+    initial_weights,
+    stationary_law,
+)
+from onlinefa_benchmark.randomness import Role, generator
+
+if TYPE_CHECKING:
+    from onlinefa_benchmark.cells import Cell
+    from onlinefa_benchmark.context import Context
+
+# The distance from the posterior to the estimate in four steps. Each is the 2-Wasserstein distance
+# between two neighbours of: the posterior; the stationary law of SGD; the mean and covariance of
+# the walk; the factor analysis that fits the walk best; the estimate. By the triangle inequality
+# they add up to no less than the distance from the posterior to the estimate.
+LOSSES = ("loss_of_sgd", "loss_of_finite_walk", "loss_of_rank", "loss_of_algorithm")
+# The distance of the best factor analysis of the posterior itself, which needs no walk.
+FLOOR = "floor_of_rank"
+
+# A batch algorithm starts from the whole walk at every measurement, so it is measured ten times
+# less often.
+_BATCH_EVERY = 10
+
+
+def track_walk(cell: Cell, descent: Descent, context: Context) -> Iterator[Measurement]:
+    """Fit one estimator to one walk, and measure it every few epochs.
+
+    After the last epoch the distance is divided into steps (`LOSSES`), and the entries of the
+    estimated and the true mean and covariance are recorded.
+    """
+    regression, parameters = descent.regression, cell.parameters
+    walker = start_walk(cell, descent)
+    moments = RunningMoments(regression.D, full=True)
+    steps = _epochs(parameters["warm_up"], parameters["every"], parameters["epochs"])
+    if not context.algorithm.online:
+        steps = steps[-1::-_BATCH_EVERY][::-1]
+
+    def stream(epoch: int) -> Iterator[Array]:
+        try:
+            if walker.epoch == 0:
+                walker.observe(parameters["warm_up"])
+            rows = walker.observe(epoch - walker.epoch)
+        except WalkDiverged as divergence:
+            raise StreamDiverged(str(divergence)) from divergence
+        moments.absorb(rows)
+        yield rows
+
+    def measure(epoch: int, estimate: LowRankGaussian) -> dict[Metric, Value]:
+        values = scalars(
+            distances.compare(regression.posterior, estimate, distances.DISTANCES, context.metrics)
+        )
+        if epoch == steps[-1]:
+            values |= scalars(losses(descent, moments, int(cell.axes["K"]), estimate))
+            values |= entries("", estimate)
+        return values
+
+    always = [(name, ()) for name in (*distances.DISTANCES, *context.metrics)]
+    final = [
+        *always,
+        *((name, ()) for name in (*LOSSES, FLOOR)),
+        *entries("", regression.posterior),
+    ]
+    trial = Trial(
+        regression.D,
+        steps,
+        stream,
+        measure,
+        lambda epoch: final if epoch == steps[-1] else always,
+        init=random_numbers(cell, "init", f"/K~{cell.axes['K']}"),
+        sampling=random_numbers(cell, "sampling"),
+        unit="epochs",
+    )
+    yield from track(new_estimator(cell, trial, context), trial, context)
+    for (metric, index), value in entries("true_", regression.posterior).items():
+        yield measured(steps[-1], metric, value, 0.0, index)
+
+
+def _epochs(warm_up: int, every: int, last: int) -> list[int]:
+    return list(range(warm_up + every, last + 1, every))
+
+
+def start_walk(cell: Cell, descent: Descent) -> Walker:
+    """Return the seed's walk before its first step: the same for every algorithm and every K."""
+    weights = initial_weights(descent.regression.D, random_numbers(cell, "weights"))
+    return Walker(descent, weights, random_numbers(cell, "data"))
+
+
+def losses(
+    descent: Descent, moments: RunningMoments, K: int, estimate: LowRankGaussian
+) -> dict[str, Value]:
+    """Return the distance of each step from the posterior to the estimate, and the floor."""
+    posterior = descent.regression.posterior
+    walk = LowRankGaussian.of_covariance(moments.mean, moments.second)
+    best_of_walk = _best_factor_analysis(moments.mean, moments.second, K)
+    values: dict[str, Value] = dict(
+        zip(LOSSES[2:], _distances([walk, best_of_walk, estimate]), strict=True)
+    )
+    try:
+        settled = stationary_law(descent)
+        values |= dict(zip(LOSSES[:2], _distances([posterior, settled, walk]), strict=True))
+    except NoStationaryLaw as reason:
+        values |= dict.fromkeys(LOSSES[:2], str(reason))
+    best = _best_factor_analysis(posterior.mean, posterior.covariance(), K)
+    return values | {FLOOR: posterior.wasserstein2(best)}
+
+
+def _distances(chain: Sequence[LowRankGaussian]) -> list[float]:
+    return [one.wasserstein2(two) for one, two in pairwise(chain)]
+
+
+def _best_factor_analysis(mean: Array, covariance: Array, K: int) -> LowRankGaussian:
+    """Return the maximum likelihood fit of a factor analysis with K factors to a covariance."""
+    model = BatchML()
+    return LowRankGaussian(
+        mean, *maximum_likelihood(covariance, K, model.tolerance, model.max_iterations)
+    )
+
+
+def entries(prefix: str, gaussian: LowRankGaussian) -> dict[Metric, Value]:
+    """Return the entries of the mean and of the upper triangle of the covariance."""
+    covariance = gaussian.covariance()
+    means: dict[Metric, Value] = {
+        (f"{prefix}mean", (i,)): float(mean) for i, mean in enumerate(gaussian.mean)
+    }
+    return means | {
+        (f"{prefix}covariance", (i, j)): float(covariance[i, j])
+        for i in range(gaussian.dimension)
+        for j in range(i, gaussian.dimension)
+    }
+
+
+def random_numbers(cell: Cell, role: Role, more: str = "") -> np.random.Generator:
+    """Return the seed's generator of a role, the same for every algorithm and kind of walk."""
+    dataset = f"{cell.axes['dataset']}{more}"
+    return generator(cell.parameters["root_seed"], cell.experiment, dataset, cell.seed, role)

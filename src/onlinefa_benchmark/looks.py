@@ -1,0 +1,81 @@
+"""Labels, colours and markers of algorithms, shared by every figure, table and page.
+
+The colours are those of Okabe and Ito and of Tol, which readers with colour vision deficiencies can
+tell apart; markers differ as well. An algorithm without an entry gets a spare combination that
+depends only on its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+
+@dataclass(frozen=True)
+class Look:
+    """The label, colour, marker and line style of an algorithm."""
+
+    label: str
+    colour: str
+    marker: str
+    line: str = "-"
+
+
+_LOOKS = {
+    # The thesis draws these three in blue, orange and green.
+    "batch_svd": Look("batch SVD", "#0072B2", "o"),
+    "online_em": Look("online EM", "#E69F00", "s"),
+    "online_sga": Look("online SGA", "#009E73", "^"),
+    "batch_ml": Look("maximum likelihood", "#000000", "D"),
+    "diagonal": Look("diagonal control", "#7F7F7F", "X", "--"),
+    "recursive_em": Look("recursive EM", "#D55E00", "P"),
+    "recursive_em_auto": Look("recursive EM, K chosen", "#332288", "h"),
+    "recursive_em_forgetting": Look("recursive EM, forgetting", "#332288", ">"),
+    "shrunk_em": Look("shrunk EM", "#56B4E9", "*"),
+    "stepwise_em": Look("stepwise EM", "#882255", "X"),
+    "preconditioned_sga": Look("preconditioned SGA", "#44AA99", "<"),
+    "incremental_pca": Look("incremental PCA", "#999933", "p"),
+    "swag": Look("SWAG", "#CC79A7", "v"),
+    "swag_diagonal": Look("SWAG-diagonal", "#7F7F7F", "x", "--"),
+    "map": Look("MAP", "#AA4499", ">"),
+    "ensemble": Look("deep ensemble", "#117733", "d"),
+    "laplace": Look("Laplace, last layer", "#DDCC77", "H"),
+    "laplace_all": Look("Laplace, all weights", "#661100", "8"),
+    "laplace_diagonal": Look("Laplace, diagonal", "#6699CC", "8"),
+    "swa": Look("SWA", "#999933", "<"),
+    "multiswag": Look("MultiSWAG", "#AA0055", "v"),
+    "multi_online_em": Look("multi-FA, online EM", "#B87A00", "s"),
+    "multi_fa": Look("multi-FA, recursive EM", "#8A3A00", "P"),
+    "mean_field": Look("mean field", "#332288", "x"),
+    "vifa": Look("VIFA", "#44AA99", "*"),
+    "nuts": Look("NUTS", "#000000", "h", ":"),
+    "gaussian_process": Look("Gaussian process", "#000000", "*", ":"),
+    "nystrom": Look("Nystrom", "#0072B2", "d"),
+    "random_features": Look("random units", "#E69F00", "v"),
+    "fourier_features": Look("random Fourier features", "#009E73", "p"),
+}
+_SPARE = [
+    (colour, marker)
+    for marker in "dH8v^s"
+    for colour in ("#AA4499", "#DDCC77", "#661100", "#117733", "#6699CC")
+    if not any((colour, marker) == (taken.colour, taken.marker) for taken in _LOOKS.values())
+]
+
+
+def look(algorithm: str) -> Look:
+    """Return the look of an algorithm."""
+    if algorithm in _LOOKS:
+        return _LOOKS[algorithm]
+    colour, marker = _SPARE[crc32(algorithm.encode()) % len(_SPARE)]
+    return Look(algorithm.replace("_", " "), colour, marker)
+
+
+def sort_key(algorithm: str) -> tuple[int, str]:
+    """Return the key that sorts algorithms with a look first, in its order, then others by name."""
+    listed = list(_LOOKS)
+    return (listed.index(algorithm) if algorithm in listed else len(listed), algorithm)
+
+
+def sort_algorithms(algorithms: list[str]) -> list[str]:
+    """Sort algorithms in the order in which readers see them."""
+    return sorted(algorithms, key=sort_key)

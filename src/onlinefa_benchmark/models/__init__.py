@@ -1,0 +1,1 @@
+"""Models whose posterior or distribution is known, with which estimates are compared."""

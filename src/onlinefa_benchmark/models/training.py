@@ -1,0 +1,177 @@
+"""Training of many networks at once: several priors and noises, and several runs of each.
+
+The time of a step of SGD over a small network is mostly overhead, so that thirty networks take
+little longer than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from onlinefa_benchmark.arrays import Array
+from onlinefa_benchmark.models.likelihoods import Gaussian, Likelihood
+from onlinefa_benchmark.models.network import NetworkPosterior
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """B networks of one shape for one table, which differ in prior and noise, and R runs of each.
+
+    Weights are of shape (B, R, D), in units of each prior. The runs differ in their starts and in
+    their batches; run r of one network has the same batches as run r of another. Computations are
+    in single precision, as is common for networks; they take two thirds of the time.
+
+    Parameters
+    ----------
+    members : sequence of NetworkPosterior
+        The B networks.
+    """
+
+    members: Sequence[NetworkPosterior]
+
+    @property
+    def first(self) -> NetworkPosterior:
+        """The first network, which has the shape and the table of all of them."""
+        return self.members[0]
+
+    @cached_property
+    def _table(self) -> tuple[Tensor, Tensor]:
+        X, y = self.first.table
+        return X.float(), y.float() if y.is_floating_point() else y
+
+    @cached_property
+    def _scales(self) -> Tensor:
+        return torch.stack([member.scales for member in self.members])[:, None].float()
+
+    def single(self, values: Array) -> Tensor:
+        """Return an array as a tensor of single precision on the device."""
+        return self.first.tensor(values.astype(np.float32))
+
+    @cached_property
+    def _likelihood(self) -> Likelihood:
+        likelihoods = [member.likelihood for member in self.members]
+        noises = [float(one.noise) for one in likelihoods if isinstance(one, Gaussian)]
+        if not noises:
+            return likelihoods[0]
+        return Gaussian(self.single(np.array(noises))[:, None])
+
+    def misfit(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """Estimate the misfit over N of all networks from R batches of rows: of shape (B, R)."""
+        X, y = self._table
+        outputs = self.first.shape.forward(self._scales * theta, X[rows])
+        return self._likelihood.misfit(outputs, y[rows]) / rows.shape[-1]
+
+    def energy(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """Estimate the energy over N of all networks from R batches of rows: of shape (B, R)."""
+        return self.misfit(theta, rows) + torch.sum(theta**2, dim=-1) / (2 * len(self.first.y))
+
+    def train(
+        self, starts: Array, rate: float, steps: int, batch: int, random: np.random.Generator
+    ) -> Array:
+        """Approximate maxima of the posteriors by Adam, with a learning rate that falls to zero.
+
+        Parameters
+        ----------
+        starts : array of shape (B, R, D)
+            Initial weights.
+        rate : float
+            Initial learning rate.
+        steps : int
+            Number of steps.
+        batch : int
+            Number of rows in a batch.
+        random : numpy.random.Generator
+            Source of the order of rows.
+
+        Returns
+        -------
+        array of shape (B, R, D)
+            Weights after the last step.
+        """
+        theta = self.single(starts).requires_grad_()
+        optimiser = torch.optim.Adam([theta], lr=rate)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+        for rows in self.batches(theta.shape[1], steps, batch, random):
+            (theta.grad,) = torch.autograd.grad(self.energy(theta, rows).sum(), theta)
+            optimiser.step()
+            schedule.step()
+        return theta.detach().double().cpu().numpy()
+
+    def walk(
+        self,
+        starts: Array,
+        rates: Array,
+        steps: int,
+        every: int,
+        batch: int,
+        random: np.random.Generator,
+    ) -> NDArray[np.float32]:
+        """Walk with SGD and return the weights after every few steps.
+
+        A walk that diverges has values that are not finite from then on; the other walks continue.
+
+        Parameters
+        ----------
+        starts : array of shape (B, R, D)
+            Initial weights.
+        rates : array of shape (B,)
+            Learning rate of each network.
+        steps : int
+            Number of steps.
+        every : int
+            Number of steps between two observations.
+        batch : int
+            Number of rows in a batch.
+        random : numpy.random.Generator
+            Source of the order of rows.
+
+        Returns
+        -------
+        array of shape (B, R, steps // every, D)
+            Observed weights.
+        """
+        theta, speed = self.single(starts), self.single(rates)[:, None, None]
+        B, R, D = theta.shape
+        seen = np.empty((B, R, steps // every, D), dtype=np.float32)
+        for step, rows in enumerate(self.batches(R, steps, batch, random), start=1):
+            theta = theta.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(self.energy(theta, rows).sum(), theta)
+            theta = theta.detach() - speed * gradient
+            if step % every == 0:
+                seen[:, :, step // every - 1] = theta.cpu().numpy()
+        return seen
+
+    def batches(
+        self, R: int, steps: int, batch: int, random: np.random.Generator
+    ) -> Iterator[Tensor]:
+        """Yield the rows of each step, of shape (R, batch).
+
+        Each run goes through the table in its own order, which is drawn anew in each epoch. In each
+        epoch, the rows that do not fill a batch are left out.
+
+        Parameters
+        ----------
+        R : int
+            Number of runs.
+        steps : int
+            Number of steps.
+        batch : int
+            Number of rows in a batch.
+        random : numpy.random.Generator
+            Source of the order of rows.
+        """
+        N = len(self.first.y)
+        steps_per_epoch = N // batch
+        epochs = -(-steps // steps_per_epoch)
+        for epoch in self.first.iterate(range(epochs), "epochs"):
+            orders = np.stack([random.permutation(N)[: N - N % batch] for _ in range(R)])
+            left = steps - epoch * steps_per_epoch
+            for rows in np.split(orders, steps_per_epoch, axis=1)[:left]:
+                yield torch.as_tensor(np.ascontiguousarray(rows), device=self.first.device)

@@ -1,0 +1,1 @@
+"""Parts of figures that several experiments share."""

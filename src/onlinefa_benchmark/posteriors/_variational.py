@@ -1,0 +1,140 @@
+"""Variational inference with a factor Gaussian N(c, FF' + diag(psi)) as the family.
+
+The evidence lower bound is E log p(y | theta) - KL(q || N(0, I)). Its first term is estimated from
+draws, through which gradients are computed; the second is exact. PyTorch is imported when a fit
+begins, because checking parameters does not need it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onlinefa.gaussian import LowRankGaussian
+from onlinefa_benchmark.arrays import Array
+from onlinefa_benchmark.posteriors.base import Functions, Posterior, SampledFunctions, Task
+
+if TYPE_CHECKING:
+    from onlinefa_benchmark.models.training import Networks
+    from onlinefa_benchmark.posteriors._factor_family import FactorFamily
+
+_INITIAL_SD = 0.1  # in units of the prior's standard deviation
+
+
+class Variational(Posterior):
+    """The Gaussian that approximately maximises the evidence lower bound, by Adam from the mode.
+
+    Parameters
+    ----------
+    steps : int
+        Number of steps.
+    learning_rate : float
+        Initial learning rate; it falls to zero.
+    draws : int
+        Number of networks that are drawn in a step.
+    """
+
+    stochastic: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "draws": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, *, steps: int = 2000, learning_rate: float = 0.03, draws: int = 8) -> None:
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.draws = draws
+
+    @abstractmethod
+    def rank(self, task: Task) -> int:
+        """Return the number of factors of the family."""
+
+    def functions(self, task: Task) -> Functions:
+        """Return the functions of networks drawn from the Gaussian."""
+        return self.timed(task)[0]
+
+    def timed(self, task: Task) -> tuple[Functions, float]:
+        """Return the functions and the time, which includes the task's share of `prepare`."""
+        if task not in getattr(self, "_prepared", {}):
+            self.prepare([task])
+        parameters, seconds = self._prepared[task]
+        start = perf_counter()
+        # A fit that diverged fails here and not in `prepare`: others that were fitted with it may
+        # have converged.
+        drawn = LowRankGaussian(*parameters).sample(task.samples, task.random("sampling"))
+        functions = SampledFunctions(task.network.functions(drawn, task.inputs))
+        return functions, seconds + perf_counter() - start
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Fit the Gaussians of several tasks together.
+
+        The time of a step with one small network is mostly overhead.
+        """
+        _ = [task.mode for task in tasks]
+        start = perf_counter()
+        found = list(self.fit(tasks, tasks[0].random("sampling")))
+        seconds = (perf_counter() - start) / len(tasks)
+        self._prepared = {
+            task: (parameters, seconds) for task, parameters in zip(tasks, found, strict=True)
+        }
+
+    def fit(
+        self, tasks: Sequence[Task], random: np.random.Generator
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Fit a Gaussian for each task.
+
+        Parameters
+        ----------
+        tasks : sequence of Task
+            Tasks whose networks have the same shape and the same table.
+        random : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        iterator of tuple
+            Mean, factors and noise for each task.
+        """
+        import torch
+
+        from onlinefa_benchmark.models.training import Networks
+
+        networks = Networks([task.network for task in tasks])
+        family = self._start(networks, tasks, random)
+        noise = torch.Generator(device=networks.first.device)
+        noise.manual_seed(int(random.integers(2**31)))
+        optimiser = torch.optim.Adam(family.parameters(), lr=self.learning_rate)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
+        N = len(networks.first.y)
+        for rows in networks.batches(self.draws, self.steps, min(tasks[0].batch, N), random):
+            misfit = networks.misfit(family.draw(self.draws, noise), rows).mean(dim=1)
+            loss = torch.sum(misfit + family.divergence() / N)
+            gradients = torch.autograd.grad(loss, family.parameters())
+            for values, gradient in zip(family.parameters(), gradients, strict=True):
+                values.grad = gradient
+            optimiser.step()
+            schedule.step()
+        return family.members()
+
+    def _start(
+        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
+    ) -> FactorFamily:
+        """Return narrow Gaussians at the modes."""
+        from onlinefa_benchmark.posteriors._factor_family import FactorFamily
+
+        B, D, K = len(tasks), networks.first.dimension, self.rank(tasks[0])
+        factors = _INITIAL_SD / 10 * random.standard_normal((D, K))
+        parameters = (
+            np.array([task.mode for task in tasks]),
+            np.broadcast_to(factors, (B, D, K)),
+            np.full((B, D), 2 * np.log(_INITIAL_SD)),
+        )
+        return FactorFamily(*(networks.single(values).requires_grad_() for values in parameters))

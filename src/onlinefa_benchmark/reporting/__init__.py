@@ -1,0 +1,1 @@
+"""Reporting: figures, tables and the HTML report."""

@@ -1,0 +1,1 @@
+"""Statistics: pure functions of arrays and data frames, independent of experiments."""

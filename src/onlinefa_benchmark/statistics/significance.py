@@ -1,0 +1,149 @@
+"""Tests of paired differences, and how many pairs it takes to show one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import scipy  # scipy.stats is imported at the first test, because that takes a second
+
+from onlinefa_benchmark.arrays import Array
+
+LEVEL = 0.05
+"""Level of all tests."""
+
+POWER = 0.8
+"""Power for which `seeds_needed` computes the number of seeds."""
+
+MOST_SEEDS = 1000
+"""Largest number of seeds that `seeds_needed` reports; beyond it, the number is infinite."""
+
+_MOST_EXACT = 50  # pairs; with more, the normal approximation is as good
+
+
+def signed_rank(differences: Array) -> tuple[float, float]:
+    """Perform Wilcoxon's signed-rank test.
+
+    Up to 50 pairs, p is exact, whether or not absolute differences are tied: it is computed from
+    all assignments of signs to the observed ranks. (scipy's is exact only without ties, or up to 13
+    pairs.)
+
+    Parameters
+    ----------
+    differences : array of shape (n_pairs,)
+        Not a number where a pair was not tried. Zeros are left out.
+
+    Returns
+    -------
+    effect : float
+        From -1 (all differences are negative) to 1 (all are positive): the share of the sum of
+        ranks that belongs to positive differences, minus the other share.
+    p : float
+        Two-sided p; 1 if all differences are zero, not a number if there is no pair.
+    """
+    differences = differences[~np.isnan(differences)]
+    if not len(differences):
+        return np.nan, np.nan
+    differences = differences[differences != 0]
+    if not len(differences):
+        return 0.0, 1.0
+    ranks = scipy.stats.rankdata(np.abs(differences))
+    above, total = ranks[differences > 0].sum(), ranks.sum()
+    effect = 2 * above / total - 1
+    if len(ranks) > _MOST_EXACT:
+        # Signed ranks have the order of the differences, of which some may be infinite.
+        signed = ranks * np.sign(differences)
+        return effect, scipy.stats.wilcoxon(signed, method="asymptotic").pvalue
+    doubled = np.sort(np.rint(2 * ranks).astype(int))  # tied ranks may end in a half
+    probabilities = _sum_distribution(tuple(doubled.tolist()))
+    smaller = round(2 * min(above, total - above))
+    return effect, min(1.0, 2 * probabilities[: smaller + 1].sum())
+
+
+@cache  # without ties, it is the same for all samples of a size
+def _sum_distribution(ranks: tuple[int, ...]) -> Array:
+    """Return the probability of each sum of ranks, each included with probability 1/2."""
+    probabilities = np.ones(1)
+    for rank in ranks:
+        nothing = np.zeros(rank)
+        without = np.concatenate([probabilities, nothing])
+        probabilities = (without + np.concatenate([nothing, probabilities])) / 2
+    return probabilities
+
+
+def holm(p: Array) -> Array:
+    """Adjust p by Holm's method, which controls the family-wise error rate.
+
+    Parameters
+    ----------
+    p : array of shape (n_tests,)
+        Not a number where nothing was tested; such entries do not count.
+    """
+    p = np.asarray(p, dtype=float)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
+    adjusted = np.full(len(p), np.nan)
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.maximum.accumulate(factors * p[order]).clip(max=1)
+    return adjusted
+
+
+def smallest_p(pairs: int, tests: int) -> float:
+    """Return the smallest p, adjusted for a number of tests, that a number of pairs can give.
+
+    It occurs if all differences have the same sign: two of the ``2 ** pairs`` assignments of signs
+    are as extreme.
+    """
+    return min(1.0, tests * 2.0 ** (1 - pairs)) if pairs else 1.0
+
+
+def power(pairs: Array, effect: Array) -> Array:
+    """Compute the power of a paired t test at 5 %.
+
+    Exact for normal differences, by the noncentral t distribution.
+
+    Parameters
+    ----------
+    pairs : array
+        Numbers of pairs.
+    effect : array
+        Mean differences in units of the standard deviation of differences.
+    """
+    freedom, shift = pairs - 1, effect * np.sqrt(pairs)
+    edge = scipy.stats.t.isf(LEVEL / 2, freedom)
+    return scipy.stats.nct.sf(edge, freedom, shift) + scipy.stats.nct.cdf(-edge, freedom, shift)
+
+
+def seeds_needed(difference: Array, deviation: Array) -> Array:
+    """Compute the least number of pairs that shows a mean difference with a power of 80 %.
+
+    It holds for one test, without adjustment, and if the observed mean and standard deviation are
+    the true ones.
+
+    Parameters
+    ----------
+    difference, deviation : array
+        Mean differences, and standard deviations of differences.
+
+    Returns
+    -------
+    array
+        Infinite above `MOST_SEEDS`; not a number where the effect is not defined.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.abs(difference) / deviation
+    needed = np.full(np.shape(effect), np.nan)
+    needed[~np.isnan(effect)] = np.inf
+    # The search starts at the number for a test with a known standard deviation, which is a lower
+    # bound. Two pairs show any effect beyond 100 standard deviations.
+    effect = np.clip(effect, None, 100)
+    known = sum(scipy.stats.norm.isf([LEVEL / 2, 1 - POWER]))
+    with np.errstate(divide="ignore"):
+        least = np.ceil((known / effect) ** 2).clip(2)
+    waiting = least <= MOST_SEEDS
+    while waiting.any():
+        enough = np.zeros_like(waiting)
+        enough[waiting] = power(least[waiting], effect[waiting]) >= POWER
+        needed[enough] = least[enough]
+        waiting &= ~enough
+        least[waiting] += 1
+    return needed

@@ -1,0 +1,1 @@
+"""Result files, the store of finished cells, and what is known of earlier fits."""

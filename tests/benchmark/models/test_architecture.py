@@ -1,0 +1,43 @@
+"""Tests of the outputs of networks and their derivatives, against formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from onlinefa_benchmark.models.architecture import OneHiddenLayer
+from onlinefa_benchmark.models.covariance import NeuralNetwork
+
+
+def outputs_by_hand(weights, X, H, C):
+    """Compute one unit and one output at a time, with weights in the documented order."""
+    p = X.shape[1]
+    found = []
+    for c in range(C):
+        output = weights[H * p + H * C + c] * torch.ones(len(X), dtype=X.dtype)
+        for h in range(H):
+            unit = torch.erf(X @ weights[h * p : (h + 1) * p])
+            output = output + weights[H * p + h * C + c] * unit
+        found.append(output)
+    return torch.stack(found, dim=1)
+
+
+@pytest.mark.parametrize("C", [1, 3])
+def test_outputs_and_derivatives_equal_the_formula(C):
+    random = torch.Generator().manual_seed(0)
+    shape = OneHiddenLayer(inputs=4, width=5, outputs=C)
+    assert shape.dimension == 4 * 5 + 5 * C + C
+    weights = torch.randn(shape.dimension, generator=random, dtype=torch.float64)
+    X = torch.randn((6, 4), generator=random, dtype=torch.float64)
+    expected = outputs_by_hand(weights, X, 5, C)
+    torch.testing.assert_close(shape.forward(weights, X), expected)
+    slopes = torch.func.jacrev(outputs_by_hand)(weights, X, 5, C)
+    torch.testing.assert_close(shape.jacobian(weights, X), slopes)
+    of_last = shape.jacobian(weights, X, first=shape.last_layer)
+    torch.testing.assert_close(of_last, slopes[..., 20:])
+
+
+def test_scales_equal_the_standard_deviations_of_the_prior():
+    scales = OneHiddenLayer(2, 4, 3).scales(NeuralNetwork(0.5, 3.0, 2.0))
+    np.testing.assert_allclose(scales, [0.5] * 8 + [1.5] * 12 + [2.0] * 3)

@@ -1,0 +1,30 @@
+"""Tests of the documentation's examples: they run and print the documented output."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/networks.md"])
+def test_examples_run_and_print_the_documented_output(page, capsys, tmp_path, monkeypatch):
+    """Run all code blocks of a page in order; a text block is the output of the block before it."""
+    text = (ROOT / page).read_text()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.S)
+    assert blocks
+    for kind, block in blocks:
+        if kind == "python":
+            capsys.readouterr()
+            exec(compile(block, page, "exec"), names)
+        else:
+            printed, said = capsys.readouterr().out.split(), block.split()
+            assert len(printed) == len(said)
+            for one, two in zip(printed, said, strict=True):
+                assert one == two or float(one) == pytest.approx(float(two), rel=0.1, abs=0.1)
