@@ -14,7 +14,11 @@ MOST_ACROSS = 4  # a page is not wide enough for more
 
 
 def new_panels(
-    number: int, size: Callable[[int, int], tuple[float, float]], **shared: bool
+    number: int,
+    size: Callable[[int, int], tuple[float, float]],
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
 ) -> tuple[Figure, Any]:
     """Return a figure with a number of panels; the rest of the last row is empty.
 
@@ -24,8 +28,8 @@ def new_panels(
         Number of panels.
     size : callable
         Return width and height of the figure in inches, given its columns and rows of panels.
-    **shared : bool
-        ``sharex`` and ``sharey``, as in `matplotlib.pyplot.subplots`.
+    sharex, sharey : bool, default=False
+        Whether all panels have the same axis, as in `matplotlib.pyplot.subplots`.
 
     Returns
     -------
@@ -37,7 +41,13 @@ def new_panels(
     across = min(MOST_ACROSS, number)
     down = -(-number // across)
     figure, axes = plt.subplots(
-        down, across, squeeze=False, layout="constrained", figsize=size(across, down), **shared
+        down,
+        across,
+        sharex=sharex,
+        sharey=sharey,
+        squeeze=False,
+        layout="constrained",
+        figsize=size(across, down),
     )
     for axis in axes.flat[number:]:
         axis.set_axis_off()
