@@ -4,9 +4,11 @@ BIN := $(CURDIR)/$(VENV)/bin
 # The rules of the workflow call `python` and `onlinefa`: they must be those of the environment.
 export PATH := $(BIN):$(PATH)
 
-# All tests that need no cluster. Those of the workflow take longest, so that they start first.
+# All tests that need no cluster. One of the two processes begins with the tests that compile the kernels, the other
+# with tests that need none of them, so that nothing is compiled twice. Tests of the workflow take longest and come next.
+FIRST_TESTS := tests/library/estimators/test_sklearn.py tests/workflow/test_extending.py tests/workflow
 OTHER_TESTS := $(wildcard tests/test_*.py) $(patsubst %/,%,$(wildcard tests/*/))
-TESTS := tests/workflow $(filter-out tests/slurm tests/workflow tests/__pycache__,$(OTHER_TESTS)) src
+TESTS := $(FIRST_TESTS) $(filter-out tests/slurm tests/workflow tests/__pycache__,$(OTHER_TESTS)) src
 
 # Two processes, each with one thread: more threads than cores slow each other down. A test module runs in one
 # process, and modules start in the order in which they are listed.

@@ -1,7 +1,7 @@
 """Tests that an algorithm, experiment, metric or dataset is one new file and one config entry.
 
-Each test follows the section of CONTRIBUTING.md literally: it writes the section's Python block to
-the file that its first line names, and runs the section's YAML block.
+They follow the sections of CONTRIBUTING.md literally: the Python block of each section is written
+to the file that its first line names, and the workflow runs once with the YAML blocks of all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 import yaml
 from support.running import NO_EXPERIMENTS, ROOT, run_onlinefa, snakemake, with_file
 
+TITLES = ("Adding an algorithm", "Adding an experiment", "Adding a metric", "Adding a dataset")
 SMALL = {
     "synthetic": {
         "algorithms": ["diagonal", "recursive_em"],
@@ -51,23 +52,57 @@ def read_section(title):
     return Path(path), content, yaml.safe_load(entry)
 
 
-def merge(entry):
-    """Return the configuration of a small run with an entry merged into it."""
+def merge(entries):
+    """Return the configuration of a small run with entries merged into it."""
     config = {**NO_EXPERIMENTS, "seeds_per_job": 2}
-    for name, values in entry.items():
-        is_known = name in SMALL
-        config[name] = SMALL[name] | values if is_known else values
+    for entry in entries:
+        for name, values in entry.items():
+            config[name] = SMALL.get(name, {}) | (config.get(name) or {}) | values
     return config
 
 
-def run_with(directory, path, content, config):
-    """Run the workflow with a further source file; return the folder of results and a plan."""
-    source = Path(shutil.copytree(ROOT / "src", directory / "src"))
+def add_file(source, path, content):
+    """Add a file to a copy of the sources, where no file has its name."""
     file = source / path.relative_to("src")
     assert not file.exists()
     file.write_text(content)
+    return file
+
+
+def write_table(folder):
+    """Write the table that the section on datasets describes."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)).round(3)
+    y = (X @ [1, 2, 3] + random.normal(size=60)).round(3)
+    folder.mkdir()
+    frame = pd.DataFrame(np.column_stack([X, y]), columns=["length", "width", "height", "weight"])
+    frame.to_csv(folder / "my_table.csv", index=False)
+
+
+def fill_in_digest(directory, source, file):
+    """Insert the digest of the table that the error message of ``onlinefa fetch`` contains."""
+    options = ("my_table", "--output", "my_table.npy")
+    failed = run_onlinefa(directory, "fetch", *options, source=source, ONLINEFA_DATA_DIR="data")
+    assert failed.returncode == 1
+    (digest,) = re.findall(r"digest ([0-9a-f]{64})", failed.stderr)
+    file.write_text(file.read_text().replace('digest=""', f'digest="{digest}"'))
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """Run the workflow with all four additions; return the folder of results and the plan."""
+    directory = tmp_path_factory.mktemp("extended")
+    source = Path(shutil.copytree(ROOT / "src", directory / "src"))
     shutil.copytree(ROOT / "config", directory / "config")  # `plan` reads the default from there
-    arguments = with_file(directory, config)
+    entries = []
+    for title in TITLES:
+        path, content, entry = read_section(title)
+        file = add_file(source, path, content)
+        entries.append(entry)
+        if title == "Adding a dataset":
+            write_table(directory / "data")
+            fill_in_digest(directory, source, file)
+    arguments = with_file(directory, merge(entries))
     planned = run_onlinefa(directory, "plan", *arguments, source=source)
     assert planned.returncode == 0, planned.stderr
     run = snakemake(directory, *arguments, source=source)
@@ -80,9 +115,8 @@ def read_cells(results, experiment):
     return pd.concat([pd.read_parquet(file) for file in files])
 
 
-def test_the_documented_algorithm_can_be_added(tmp_path):
-    path, content, entry = read_section("Adding an algorithm")
-    results, plan = run_with(tmp_path, path, content, merge(entry))
+def test_the_documented_algorithm_can_be_added(extended):
+    results, plan = extended
     assert "shared_variance" in plan
     assert "shared_variance" in set(read_cells(results, "synthetic")["algorithm"])
     summary = pd.read_parquet(results / "summary" / "synthetic.parquet")
@@ -94,9 +128,8 @@ def test_the_documented_algorithm_can_be_added(tmp_path):
     assert "shared variance" in (results / "report.html").read_text()
 
 
-def test_the_documented_experiment_can_be_added(tmp_path):
-    path, content, entry = read_section("Adding an experiment")
-    results, plan = run_with(tmp_path, path, content, merge(entry))
+def test_the_documented_experiment_can_be_added(extended):
+    results, plan = extended
     assert re.search(r"^outliers +recursive_em +6 ", plan, re.M)
     cells = read_cells(results, "outliers")
     assert set(cells["share"]) == {0.0, 0.01, 0.1}
@@ -114,10 +147,8 @@ def test_the_documented_experiment_can_be_added(tmp_path):
     assert "share of outliers" in report
 
 
-def test_the_documented_metric_can_be_added(tmp_path):
-    path, content, entry = read_section("Adding a metric")
-    results, plan = run_with(tmp_path, path, content, merge(entry))
-    assert "synthetic" in plan
+def test_the_documented_metric_can_be_added(extended):
+    results, _ = extended
     cells = read_cells(results, "synthetic")
     values = cells[(cells["metric"] == "total_variance") & (cells["step"] == 300)]["value"]
     np.testing.assert_allclose(values, 1, atol=0.3)
@@ -131,24 +162,8 @@ def test_the_documented_metric_can_be_added(tmp_path):
     assert "total variance over the true one" in (results / "report.html").read_text()
 
 
-def test_the_documented_dataset_can_be_added(tmp_path):
-    path, content, entry = read_section("Adding a dataset")
-    random = np.random.default_rng(0)
-    X = random.normal(size=(60, 3)).round(3)
-    y = (X @ [1, 2, 3] + random.normal(size=60)).round(3)
-    (tmp_path / "data").mkdir()
-    frame = pd.DataFrame(np.column_stack([X, y]), columns=["length", "width", "height", "weight"])
-    frame.to_csv(tmp_path / "data" / "my_table.csv", index=False)
-    config = merge(entry)
-    # As documented in the section, the error message contains the digest.
-    source = Path(shutil.copytree(ROOT / "src", tmp_path / "first" / "src"))
-    (source / path.relative_to("src")).write_text(content)
-    options = ("my_table", "--output", "my_table.npy")
-    failed = run_onlinefa(tmp_path, "fetch", *options, source=source, ONLINEFA_DATA_DIR="data")
-    assert failed.returncode == 1
-    (digest,) = re.findall(r"digest ([0-9a-f]{64})", failed.stderr)
-    content = content.replace('digest=""', f'digest="{digest}"')
-    results, plan = run_with(tmp_path, path, content, config)
+def test_the_documented_dataset_can_be_added(extended):
+    results, plan = extended
     assert "linear" in plan
     assert set(read_cells(results, "linear")["dataset"]) == {"my_table"}
     summary = pd.read_parquet(results / "summary" / "linear.parquet")
@@ -159,10 +174,7 @@ def test_the_documented_dataset_can_be_added(tmp_path):
     assert "my table" in (results / "report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    "title",
-    ["Adding an algorithm", "Adding an experiment", "Adding a metric", "Adding a dataset"],
-)
+@pytest.mark.parametrize("title", TITLES)
 def test_the_code_of_a_section_is_formatted_and_checked(title, tmp_path):
     _, content, _ = read_section(title)
     file = tmp_path / "section.py"

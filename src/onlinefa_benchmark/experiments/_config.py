@@ -125,8 +125,9 @@ class ExperimentConfig(Strict, ABC):
     def _check_algorithms(cls, names: list[str], info: ValidationInfo) -> list[str]:
         variants = info.context  # None if a configuration is read that was checked before
         if variants is not None:
+            known = cls.known_algorithms()
             for name in names:
-                if text := algorithms.find_problem(name, cls.known_algorithms(), variants):
+                if text := algorithms.find_problem(name, known, variants):
                     raise ValueError(text)
         return names
 

@@ -16,6 +16,8 @@ from onlinefa_benchmark.analysis.seed_budget import decide_seeds, seeds_for
 from onlinefa_benchmark.config.validation import validate
 from onlinefa_benchmark.grid import bundles
 
+pytestmark = pytest.mark.slow  # summarises many seeds
+
 DEFAULT = yaml.safe_load((Path(__file__).parents[3] / "config" / "config.yaml").read_text())
 
 

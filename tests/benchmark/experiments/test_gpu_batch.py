@@ -19,6 +19,8 @@ from onlinefa_benchmark.experiments import _gpu_batch
 from onlinefa_benchmark.grid import bundles
 from onlinefa_benchmark.storage.store import Store
 
+pytestmark = pytest.mark.slow  # every batch is compared with separate fits
+
 CONFIG = Path(__file__).parents[3] / "config" / "config.yaml"
 SYNTHETIC = {
     "algorithms": ["online_em", "online_sga", "recursive_em", "batch_svd"],

@@ -20,6 +20,8 @@ from onlinefa_benchmark.statistics.frames import entries
 from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.provenance import Provenance
 
+pytestmark = pytest.mark.slow  # draws figures
+
 PARAMETERS = {
     "root_seed": 1,
     "settings": {},

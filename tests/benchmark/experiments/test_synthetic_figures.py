@@ -9,6 +9,8 @@ from support.result_rows import make_rows, summary_of
 from onlinefa_benchmark import experiments
 from onlinefa_benchmark.experiments.synthetic.figures import figure_5_1, time
 
+pytestmark = pytest.mark.slow  # draws figures
+
 EXPERIMENT = experiments.load("synthetic")
 
 

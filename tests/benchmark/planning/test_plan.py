@@ -16,6 +16,8 @@ from onlinefa_benchmark.storage.result_file import bundle_path
 from onlinefa_benchmark.storage.schema import schema
 from onlinefa_benchmark.storage.store import Store
 
+pytestmark = pytest.mark.slow  # plans whole configurations
+
 GRID = {
     "algorithms": ["diagonal", "online_sga"],
     "D": [4],

@@ -10,6 +10,8 @@ from onlinefa_benchmark import experiments
 from onlinefa_benchmark.plotting import style  # noqa: F401  (sets the style)
 from onlinefa_benchmark.reporting.figures import FORMATS, picture_files, save
 
+pytestmark = pytest.mark.slow  # draws figures
+
 
 @pytest.fixture
 def heat_map():

@@ -29,6 +29,8 @@ from onlinefa_benchmark.storage.provenance import Provenance
 from onlinefa_benchmark.storage.result_file import bundle_path
 from onlinefa_benchmark.storage.store import Store
 
+pytestmark = pytest.mark.slow  # each test writes a page
+
 SYNTHETIC = experiments.load("synthetic")
 METRICS = SYNTHETIC.all_metrics()
 

@@ -17,6 +17,8 @@ from support.library_estimators import NAMES, make_estimator
 from onlinefa import FitDiverged
 from onlinefa.estimators._initial_factors import orthonormal_factors
 
+pytestmark = pytest.mark.slow  # fits every estimator several times
+
 PAGE = Path(__file__).parents[3] / "docs" / "findings.md"
 D, K, T = 30, 3, 2000
 ORDER = np.random.default_rng(1).permutation(D)

@@ -11,6 +11,8 @@ from support.factor_models import make_factor_model
 from onlinefa import BatchML, Diagonal, LowRankGaussian, RecursiveEM, ShrunkEM
 from onlinefa.estimators._initial_factors import orthonormal_factors
 
+pytestmark = pytest.mark.slow  # fits to many rows
+
 D, K, FIRST, BLOCK = 9, 3, 41, 30
 RANDOM = np.random.default_rng(0)
 FACTORS = RANDOM.normal(size=(D, K)) * [1.5, 0.6, 0.2]

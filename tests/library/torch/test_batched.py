@@ -10,6 +10,8 @@ import onlinefa
 from onlinefa import FitDiverged
 from onlinefa.torch import batched
 
+pytestmark = pytest.mark.slow  # every batch is compared with separate fits
+
 S, D, K, T = 3, 12, 3, 537
 SETTINGS = {
     "OnlineEM": {"warm_up": 50},

@@ -60,11 +60,9 @@ class TrainedNetworkConfig(NetworkExperimentConfig):
     @classmethod
     def known_algorithms(cls) -> list[str]:
         """Return all algorithms but the references of chapter 7."""
-        return [
-            name
-            for name in algorithms.names()
-            if algorithms.is_estimator(name) or not algorithms.is_reference(name)
-        ]
+        posteriors = algorithms.posterior_names()
+        compared = [name for name in posteriors if not algorithms.is_reference(name)]
+        return sorted([*algorithms.estimator_names(), *compared])
 
     @field_validator("every")
     @classmethod

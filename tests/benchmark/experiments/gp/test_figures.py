@@ -18,6 +18,8 @@ from onlinefa_benchmark.statistics.frames import entries
 from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.provenance import Provenance
 
+pytestmark = pytest.mark.slow  # draws figures
+
 GP = experiments.load("gp")
 ALGORITHMS = ("map", "swag", "laplace", "gaussian_process", "nystrom", "random_features")
 
