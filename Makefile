@@ -26,11 +26,12 @@ run: $(VENV)/installed  ## Run the default benchmark; the report is results/repo
 more-seeds: $(VENV)/installed  ## Add seeds until standard errors are small enough: OPTIONS="--configfile mine.yaml".
 	onlinefa add_seeds -- --profile profiles/local $(OPTIONS)
 
-# The coverage is that of the processes of pytest: jobs of a workflow that a test runs are not measured.
-test: $(VENV)/installed-dev  ## Run all tests that need no cluster, and print the coverage.
-	$(PYTEST) -m "not long" --cov --cov-report=term $(TESTS)
+# The coverage, which takes a few minutes more, is that of the processes of pytest: jobs of a workflow that a test
+# runs are not measured.
+test: $(VENV)/installed-dev  ## Run all tests that need no cluster; COVERAGE=1 prints the coverage.
+	$(PYTEST) -m "not long" $(if $(COVERAGE),--cov --cov-report=term) $(TESTS)
 
-test-fast: $(VENV)/installed-dev  ## Run the tests of the library and of the benchmark that take about a minute.
+test-fast: $(VENV)/installed-dev  ## Run the tests of the library and of the benchmark that take little time: a minute and a half.
 	$(PYTEST) -m "not long and not slow" tests/library tests/benchmark
 
 test-long: $(VENV)/installed-dev  ## Run the tests that take minutes: killed runs, any number of threads.

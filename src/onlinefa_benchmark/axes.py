@@ -54,10 +54,17 @@ class Axis:
 
 
 _WALKS = {
-    "reshuffled": "reshuffled",
-    "replacement": "with replacement",
-    "reshuffled_averaged": "reshuffled, averaged",
-    "replacement_averaged": "with replacement, averaged",
+    "reshuffled": "SGD, reshuffled",
+    "replacement": "SGD, with replacement",
+    "reshuffled_averaged": "SGD, reshuffled, averaged",
+    "replacement_averaged": "SGD, with replacement, averaged",
+    "constant_sgd": "constant SGD, Mandt's step",
+    "sgld": "SGLD",
+    "sgld_control_variate": "SGLD, control variates",
+    "sgld_diagonal": "SGLD, preconditioned",
+    "sgld_cyclical": "SGLD, cyclical",
+    "underdamped": "underdamped Langevin",
+    "langevin_fa": "Langevin, factor analysis",
 }
 
 
@@ -79,9 +86,7 @@ def _walk_key(walk: str) -> tuple[int, str]:
 
 ALGORITHM = Axis("algorithm", format=lambda name: looks.look(name).label, sort_key=looks.sort_key)
 DATASET = Axis("dataset", format=lambda name: str(name).replace("_", " "))
-WALK = Axis(
-    "walk", "walk of SGD", format=lambda walk: _WALKS.get(walk, str(walk)), sort_key=_walk_key
-)
+WALK = Axis("walk", format=lambda walk: _WALKS.get(walk, str(walk)), sort_key=_walk_key)
 D = Axis("D", kind=int)
 K = Axis("K", kind=int)
 WIDTH = Axis("width", "hidden units", kind=int)

@@ -82,9 +82,10 @@ class Cell:
     @property
     def code_modules(self) -> tuple[str, ...]:
         """Modules whose code, with all that it imports, computes the cell."""
-        return _code_modules(
-            self.experiment, self.base_algorithm, self.metrics, self.device != "cpu"
-        )
+        owner = experiments.load(self.experiment)
+        is_batch = owner.gpu == "batch" and self.device != "cpu"
+        computation = owner.computation_of(self.axes)
+        return _code_modules(computation, self.base_algorithm, self.metrics, is_batch)
 
     def digest(self) -> str:
         """Return a digest of everything that decides the result, under which it is stored."""
@@ -99,15 +100,14 @@ def _code(modules: tuple[str, ...]) -> str:
 
 @cache
 def _code_modules(
-    experiment: str, algorithm: str, additional: tuple[str, ...], on_gpu: bool
+    computation: str, algorithm: str, additional: tuple[str, ...], is_batch: bool
 ) -> tuple[str, ...]:
-    owner = experiments.load(experiment)
     return (
-        owner.computation,
+        computation,
         algorithms.module_of(algorithm),
         "onlinefa_benchmark.threads",
         *map(metrics.module_of, additional),
-        *(["onlinefa_benchmark.experiments._gpu_batch"] if on_gpu and owner.gpu == "batch" else []),
+        *(["onlinefa_benchmark.experiments._gpu_batch"] if is_batch else []),
     )
 
 

@@ -15,6 +15,7 @@ from support.configurations import read_file
 from onlinefa_benchmark import algorithms, cells, experiments, fingerprint
 from onlinefa_benchmark.config.validation import validate
 from onlinefa_benchmark.grid import bundles
+from onlinefa_benchmark.models.walk_names import LANGEVIN_WALKS
 
 FILES = {
     "a.py": "from onlinefa import b\nfrom onlinefa.c import value\n\ndef f():\n    return value\n",
@@ -110,19 +111,23 @@ def test_an_algorithm_depends_on_its_kernel_and_on_no_other():
 
 @cache
 def cells_by_kind():
-    """Return one cell of every built-in experiment and algorithm, without fitting any."""
+    """Return one cell of every built-in experiment and algorithm, without fitting any.
+
+    Langevin walks are computed by another module than those of SGD, and are listed apart.
+    """
     default, beyond = read_file(), read_file("beyond")
     everything = {name: default.get(name) or beyond.get(name) for name in experiments.names()}
     config = validate(default | everything | {"variants": beyond["variants"]})
-    return {
-        (cell.experiment, cell.algorithm): cell
-        for bundle in bundles(config)
-        for cell in bundle.cells()
-    }
+    cells = [cell for bundle in bundles(config) for cell in bundle.cells()]
+    return {(name_of(cell), cell.algorithm): cell for cell in cells}
+
+
+def name_of(cell):
+    return "langevin" if cell.axes.get("walk") in LANGEVIN_WALKS else cell.experiment
 
 
 def test_every_built_in_experiment_has_a_cell():
-    assert {experiment for experiment, _ in cells_by_kind()} == set(experiments.names())
+    assert {cell.experiment for cell in cells_by_kind().values()} == set(experiments.names())
 
 
 # Modules that schedule, store or show fits, without effect on their results.
@@ -151,6 +156,8 @@ PLUMBING = [
 
 # The walk of SGD is compared with the maximum likelihood factor analysis.
 MEASURED_WITH = dict.fromkeys(["linear", "plane"], (algorithms.module_of("batch_ml"),))
+# A Langevin walk learns its preconditioner by recursive EM.
+MEASURED_WITH["langevin"] = tuple(map(algorithms.module_of, ("batch_ml", "recursive_em")))
 
 
 def is_within(module, package):
@@ -165,7 +172,7 @@ def test_a_cell_depends_neither_on_infrastructure_nor_on_other_algorithms(kind):
     own = algorithms.module_of(cell.base_algorithm)
     assert own in modules
     # An algorithm can combine others, such as MultiSWAG, a mixture of SWAG posteriors.
-    needed = {*fingerprint.imported_modules(own), *MEASURED_WITH.get(cell.experiment, ())}
+    needed = {*fingerprint.imported_modules(own), *MEASURED_WITH.get(kind[0], ())}
     others = {algorithms.module_of(name) for name in algorithms.names()}
     assert others & set(modules) <= needed
 
@@ -267,7 +274,10 @@ def everything(experiment, algorithm):
 
 
 # Experiments that fit an estimator to a stream of rows and measure its distance from a Gaussian.
-TRACKED = {"synthetic", "eigenvalues", "components", "scale", "change", "linear", "plane"}
+TRACKED = {
+    *("synthetic", "eigenvalues", "components", "scale", "change"),
+    *("linear", "langevin", "plane"),
+}
 
 
 def is_tracked(experiment, algorithm):
@@ -296,13 +306,19 @@ WITH_EFFECT = {
         "onlinefa_benchmark/experiments/synthetic/change_computation.py",
         lambda experiment, algorithm: experiment == "change",
     ),
+    "walk": (
+        "onlinefa/walks/adaptive.py",
+        lambda experiment, algorithm: experiment == "langevin",
+    ),
     "posterior": (
         "onlinefa_benchmark/posteriors/map.py",
         lambda experiment, algorithm: algorithm == "map",
     ),
     "variant": (
         "onlinefa/estimators/recursive_em.py",
-        lambda experiment, algorithm: algorithm.startswith(("recursive_em", "multi_fa")),
+        lambda experiment, algorithm: (
+            algorithm.startswith(("recursive_em", "multi_fa")) or experiment == "langevin"
+        ),
     ),
 }
 

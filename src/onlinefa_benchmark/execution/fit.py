@@ -219,7 +219,7 @@ def new_context(
     """
     cell = cells[0]
     experiment = experiments.load(cell.experiment)
-    import_module(experiment.computation)
+    import_module(experiment.computation_of(cell.axes))
     algorithm = algorithms.load(cell.base_algorithm)
     if experiment.gpu == "each":
         import torch  # noqa: F401
@@ -246,7 +246,8 @@ def compute(
         if is_batch:
             from onlinefa_benchmark.experiments._gpu_batch import run_batch
 
-            make_trial: Callable[..., object] = import_module(experiment.computation).trial
+            computation = import_module(experiment.computation_of(cells[0].axes))
+            make_trial: Callable[..., object] = computation.trial
             return run_batch(cells, make_trial, context)  # type: ignore[arg-type]
         return [list(experiment.run(cell, context)) for cell in cells]
 

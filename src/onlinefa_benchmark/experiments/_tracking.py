@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from onlinefa.estimators._initial_factors import orthonormal_factors
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
@@ -51,6 +52,8 @@ class Trial:
         Random numbers of the initial factors and of the estimator.
     unit : str
         What steps are counted in.
+    restarts : bool
+        Whether every step has a new estimator, which learns from its own observations only.
     """
 
     dimension: int
@@ -61,6 +64,7 @@ class Trial:
     init: np.random.Generator
     sampling: np.random.Generator
     unit: str = "observations"
+    restarts: bool = False
 
 
 def scalars(values: Mapping[str, Value]) -> dict[Metric, Value]:
@@ -82,11 +86,16 @@ def track(estimator: FactorEstimator, trial: Trial, context: Context) -> Iterato
     reached = blocks = 0
     for position, step in enumerate(trial.steps):
         try:
+            is_new = trial.restarts
             for rows in trial.stream(step):
                 reached, blocks = min(step, reached + len(rows)), blocks + 1
                 if blocks <= state.blocks:
                     pace.skip(reached)
+                    is_new = False
                     continue
+                if is_new:
+                    estimator, is_new = clone(estimator), False
+                    state.seconds = 0.0
                 start = perf_counter()
                 estimator.partial_fit(rows)
                 state.seconds += perf_counter() - start

@@ -198,9 +198,14 @@ class Experiment(ABC):
 
     # -- computation ---------------------------------------------------------------------------
 
+    def computation_of(self, axes: Mapping[str, AxisValue]) -> str:
+        """Return the module that computes a cell, given its axes."""
+        return self.computation
+
     def run(self, cell: Cell, context: Context) -> Iterator[Measurement]:
         """Compute a cell."""
-        measurements: Iterator[Measurement] = import_module(self.computation).run(cell, context)
+        module = import_module(self.computation_of(cell.axes))
+        measurements: Iterator[Measurement] = module.run(cell, context)
         return measurements
 
     # -- what readers see ----------------------------------------------------------------------

@@ -180,7 +180,7 @@ def stationary_law(descent: Descent) -> LowRankGaussian:
     if descent.rate >= critical_rate(regression, descent.batch):
         raise NoStationaryLaw(f"learning rate {descent.rate} is too large: SGD does not settle")
     h, V = np.linalg.eigh(regression.hessian())
-    at_minimum, growth = _noise_at_minimum(regression), _noise_growth(regression)
+    at_minimum, growth = noise_at_minimum(regression), noise_growth(regression)
     S = np.zeros_like(at_minimum)
     for _ in range(_MAX_ITERATIONS):
         before, C = S, at_minimum + (growth @ S.ravel()).reshape(S.shape)
@@ -207,7 +207,7 @@ def critical_rate(regression: LinearRegression, batch: int) -> float:
     """
     from scipy.optimize import brentq
 
-    H, growth = regression.hessian(), _noise_growth(regression)
+    H, growth = regression.hessian(), noise_growth(regression)
 
     def excess(rate: float) -> float:
         step = np.eye(regression.D) - rate * H
@@ -221,14 +221,14 @@ def critical_rate(regression: LinearRegression, batch: int) -> float:
     return float(brentq(excess, stable, unstable))
 
 
-def _noise_at_minimum(regression: LinearRegression) -> Array:
+def noise_at_minimum(regression: LinearRegression) -> Array:
     """Return the covariance over the table of the gradients of single rows, at the minimum."""
     X, mean = regression.X, regression.posterior.mean
     gradients = -2 * (regression.y - X @ mean)[:, None] * X + 2 * regression.decay * mean
     return gradients.T @ gradients / regression.N
 
 
-def _noise_growth(regression: LinearRegression) -> Array:
+def noise_growth(regression: LinearRegression) -> Array:
     """Return the matrix that maps the D^2 entries of S to the growth of the gradients' covariance.
 
     The growth is what e ~ N(0, S) adds to the covariance at the minimum.

@@ -25,7 +25,7 @@ from onlinefa_benchmark.models.sgd_walk import (
     initial_weights,
     stationary_law,
 )
-from onlinefa_benchmark.models.walk_names import WALKS
+from onlinefa_benchmark.models.walk_names import SGD_WALKS
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def drawn_batches(descent, epochs, seed):
 
 # Batches of one row, of a divisor of 40, with a shorter last one, of all rows, and larger.
 @pytest.mark.parametrize("batch", [1, 8, 7, 40, 64])
-@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("walk", SGD_WALKS)
 def test_a_walk_equals_its_definition_step_by_step(regression, walk, batch):
     descent = Descent(regression, 0.02, batch, walk)
     start = initial_weights(regression.D, np.random.default_rng(0))
@@ -107,7 +107,7 @@ def test_a_walk_equals_sgd_of_pytorch(regression):
     np.testing.assert_allclose(observed, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("walk", SGD_WALKS)
 def test_a_walk_can_be_continued(regression, walk):
     descent = Descent(regression, 0.02, 6, walk)
     start = np.zeros(regression.D)
@@ -162,7 +162,7 @@ def test_an_epoch_with_replacement_visits_some_rows_several_times():
     assert (counts.max(axis=1) > 1).all()
 
 
-@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("walk", SGD_WALKS)
 def test_a_walk_with_a_large_rate_diverges(regression, walk):
     start = np.zeros(regression.D)
     rate = 10 * 2 / np.linalg.eigvalsh(regression.hessian())[-1]
@@ -513,7 +513,7 @@ def test_the_law_exists_just_below_the_critical_rate_and_not_above(walk):
         stationary_law(Descent(model, 1.02 * rate, 6, walk))
 
 
-@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("walk", SGD_WALKS)
 def test_the_law_does_not_exist_if_descent_without_noise_diverges(regression, walk):
     unstable = 2 / np.linalg.eigvalsh(regression.hessian())[-1]
     with pytest.raises(NoStationaryLaw, match="does not settle"):

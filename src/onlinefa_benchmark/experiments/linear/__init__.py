@@ -26,14 +26,21 @@ from onlinefa_benchmark.experiments.base import (
     check_below,
     check_known,
 )
-from onlinefa_benchmark.models.walk_names import WalkName
+from onlinefa_benchmark.models.walk_names import (
+    LANGEVIN_WALKS,
+    LEAST_LANGEVIN_STEPS,
+    WalkName,
+)
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Group
 
 _HERE = "onlinefa_benchmark.experiments.linear"
 
-_EPOCH = 8e-4  # seconds of one core for an epoch over a table of a thousand rows
+# Seconds of one core for an epoch over a table of a thousand rows: of SGD, and of a Langevin walk,
+# which fits two factor analyses of its own.
+_EPOCH = 8e-4
+_LANGEVIN_EPOCH = 2e-3
 
 _PANELS = "a panel for each dataset and number of factors K, a line for each algorithm"
 
@@ -72,8 +79,10 @@ class LinearConfig(SGDConfig):
         description="latent dimensions, each below the number of weights of each dataset"
     )
     walks: list[WalkName] = Field(
-        description="batches reshuffled every epoch or drawn with replacement; `_averaged`: means "
-        "over epochs"
+        description="walks whose weights are observed: of SGD, with batches `reshuffled` every "
+        "epoch or drawn with `replacement` (`_averaged`: means over epochs); `constant_sgd`; "
+        "`sgld` and its variants `sgld_control_variate`, `sgld_diagonal`, `sgld_cyclical`; "
+        "`underdamped` and `langevin_fa`, Langevin dynamics"
     )
     learning_rate: Positive = Field(
         description="learning rate of SGD; Table 6.1 has the rates at which it diverges"
@@ -99,6 +108,21 @@ class LinearConfig(SGDConfig):
     def _check_below_every_dimension(cls, K: list[int], info: ValidationInfo) -> list[int]:
         D = {name: datasets.table(name).dimension for name in info.data.get("datasets", [])}
         return check_below(K, {f"{name} has {D[name]} weights": D[name] for name in D})
+
+    @field_validator("walks")
+    @classmethod
+    def _check_enough_steps(cls, walks: list[WalkName], info: ValidationInfo) -> list[WalkName]:
+        epochs, batch = info.data.get("epochs"), info.data.get("batch")
+        langevin = [name for name in walks if name in LANGEVIN_WALKS]
+        if langevin and epochs and batch:
+            for dataset in info.data.get("datasets", []):
+                steps = epochs * -(-datasets.table(dataset).rows // batch)
+                if steps < LEAST_LANGEVIN_STEPS:
+                    raise ValueError(
+                        f"{langevin[0]} needs {LEAST_LANGEVIN_STEPS} steps, and {epochs} epochs of "
+                        f"{dataset} have {steps}"
+                    )
+        return walks
 
 
 class PlaneConfig(SGDConfig):
@@ -169,6 +193,13 @@ class Linear(Experiment):
             "distances: SGD's law, a finite walk, rank K, and the algorithm; a panel for each "
             "dataset and walk, a bar for each algorithm.",
         ),
+        Figure(
+            "figure_6_8",
+            "2-Wasserstein distance of an estimate from the posterior, against the epochs of "
+            "gradients that a walk has spent, both on logarithmic scales: a panel for each "
+            "dataset, a line for each walk. Lower is better. A dotted line is the distance of the "
+            "best factor analysis of the posterior itself.",
+        ),
     )
     extra_tables: ClassVar[Sequence[ExtraTable]] = (ExtraTable("table_6_1"),)
     computation = f"{_HERE}.computation"
@@ -189,12 +220,25 @@ class Linear(Experiment):
                 "walk": walk,
                 "K": rank,
             }
-            own = {"learning_rate": config.learning_rate, "table": table.digest}
-            yield axes, config.walk_parameters() | own
+            yield axes, self._parameters(config, walk) | {"table": table.digest}
+
+    @staticmethod
+    def _parameters(config: Any, walk: str) -> dict[str, Any]:
+        """Return what decides a walk; Langevin walks choose their steps and windows themselves."""
+        if walk in LANGEVIN_WALKS:
+            return {"batch": config.batch, "epochs": config.epochs}
+        return config.walk_parameters() | {"learning_rate": config.learning_rate}
 
     def estimate_seconds(self, group: Group) -> float:
         """Estimate the seconds of a cell from the number of epochs."""
-        return _EPOCH * float(group.parameters["epochs"])
+        is_langevin = group.axes["walk"] in LANGEVIN_WALKS
+        epoch = _LANGEVIN_EPOCH if is_langevin else _EPOCH
+        return epoch * float(group.parameters["epochs"])
+
+    def computation_of(self, axes: Mapping[str, AxisValue]) -> str:
+        """Return the module that computes a cell: walks of SGD do not depend on the others."""
+        is_langevin = axes.get("walk") in LANGEVIN_WALKS
+        return f"{_HERE}.langevin_computation" if is_langevin else self.computation
 
     def tables_read(self, axes: Mapping[str, AxisValue]) -> list[str]:
         """Return the table of a cell."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(cell: Cell, context: Context) -> Iterator[Measurement]:
-    """Fit one estimator to one walk over one table."""
+    """Fit one estimator to one walk of SGD over one table."""
     inputs, y = context.read_table(str(cell.axes["dataset"]))
     descent = Descent(
         LinearRegression.of_table(inputs, y),

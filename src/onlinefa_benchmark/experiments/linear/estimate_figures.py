@@ -26,7 +26,7 @@ def choose_walk(summary: pd.DataFrame) -> pd.DataFrame:
 
 def describe_walk(rows: pd.DataFrame) -> str:
     """Describe the walk of some rows, for a figure."""
-    return f"batches {WALK.format(rows['walk'].iloc[0])}"
+    return f"walk: {WALK.format(rows['walk'].iloc[0])}"
 
 
 def describe_missing_seeds(rows: pd.DataFrame) -> list[str]:

@@ -22,6 +22,7 @@ from onlinefa_benchmark.experiments.linear.estimate_figures import (
     figure_6_5,
 )
 from onlinefa_benchmark.experiments.linear.plane_figure import figure_6_7
+from onlinefa_benchmark.experiments.linear.walk_figure import figure_6_8
 from onlinefa_benchmark.looks import look
 from onlinefa_benchmark.plotting.convergence import Layout, draw_convergence
 from onlinefa_benchmark.statistics.frames import sorted_values
@@ -35,6 +36,7 @@ __all__ = [
     "figure_6_5",
     "figure_6_6",
     "figure_6_7",
+    "figure_6_8",
     "table_6_1",
 ]
 
@@ -49,7 +51,7 @@ _LAYOUT = Layout(
 
 # In the order of the way from the posterior to the estimate.
 _STEPS = {
-    "loss_of_sgd": ("SGD's stationary law", "#C8C8C8"),
+    "loss_of_sgd": ("the walk's stationary law", "#C8C8C8"),
     "loss_of_finite_walk": ("the walk is finite", "#56B4E9"),
     "loss_of_rank": ("rank K", "#0072B2"),
     "loss_of_algorithm": ("the algorithm", "#D55E00"),
@@ -72,7 +74,7 @@ def figure_6_3(experiment: Experiment, summary: pd.DataFrame) -> Figure:
         experiment,
         summary,
         "wasserstein2",
-        lines={"loss_of_sgd": "stationary law of SGD"},
+        lines={"loss_of_sgd": "stationary law of the walk"},
         numbers={"floor_of_rank": "best factor analysis of the posterior"},
     )
 
@@ -156,7 +158,7 @@ def _draw_bars(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> None:
     )
     notes = describe_missing_seeds(rows)
     if table["loss_of_sgd"].isna().all():
-        notes.append("SGD has no stationary law: its step is missing")
+        notes.append("no stationary law: its step is missing")
     axis.text(
         0.5,
         0.97,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onlinefa.estimators._moments import RunningMoments
-from onlinefa.estimators.batch_ml import BatchML, maximum_likelihood
 from onlinefa.gaussian import LowRankGaussian
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments._tracking import (
@@ -20,6 +18,7 @@ from onlinefa_benchmark.experiments._tracking import (
     scalars,
     track,
 )
+from onlinefa_benchmark.experiments.linear.distance_steps import FLOOR, LOSSES, entries, losses
 from onlinefa_benchmark.measurement import Measurement, Value, measured
 from onlinefa_benchmark.models import distances
 from onlinefa_benchmark.models.sgd_walk import (
@@ -35,14 +34,6 @@ from onlinefa_benchmark.randomness import Role, generator
 if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Cell
     from onlinefa_benchmark.context import Context
-
-# The distance from the posterior to the estimate in four steps. Each is the 2-Wasserstein distance
-# between two neighbours of: the posterior; the stationary law of SGD; the mean and covariance of
-# the walk; the factor analysis that fits the walk best; the estimate. By the triangle inequality
-# they add up to no less than the distance from the posterior to the estimate.
-LOSSES = ("loss_of_sgd", "loss_of_finite_walk", "loss_of_rank", "loss_of_algorithm")
-# The distance of the best factor analysis of the posterior itself, which needs no walk.
-FLOOR = "floor_of_rank"
 
 # A batch algorithm starts from the whole walk at every measurement, so it is measured ten times
 # less often.
@@ -77,7 +68,10 @@ def track_walk(cell: Cell, descent: Descent, context: Context) -> Iterator[Measu
             distances.compare(regression.posterior, estimate, distances.DISTANCES, context.metrics)
         )
         if epoch == steps[-1]:
-            values |= scalars(losses(descent, moments, int(cell.axes["K"]), estimate))
+            law = _law_of(descent)
+            values |= scalars(
+                losses(regression.posterior, law, moments, int(cell.axes["K"]), estimate)
+            )
             values |= entries("", estimate)
         return values
 
@@ -112,48 +106,12 @@ def start_walk(cell: Cell, descent: Descent) -> Walker:
     return Walker(descent, weights, random_numbers(cell, "data"))
 
 
-def losses(
-    descent: Descent, moments: RunningMoments, K: int, estimate: LowRankGaussian
-) -> dict[str, Value]:
-    """Return the distance of each step from the posterior to the estimate, and the floor."""
-    posterior = descent.regression.posterior
-    walk = LowRankGaussian.of_covariance(moments.mean, moments.second)
-    best_of_walk = _best_factor_analysis(moments.mean, moments.second, K)
-    values: dict[str, Value] = dict(
-        zip(LOSSES[2:], _distances([walk, best_of_walk, estimate]), strict=True)
-    )
+def _law_of(descent: Descent) -> LowRankGaussian | str:
+    """Return the stationary law of a walk, or why there is none."""
     try:
-        settled = stationary_law(descent)
-        values |= dict(zip(LOSSES[:2], _distances([posterior, settled, walk]), strict=True))
+        return stationary_law(descent)
     except NoStationaryLaw as reason:
-        values |= dict.fromkeys(LOSSES[:2], str(reason))
-    best = _best_factor_analysis(posterior.mean, posterior.covariance(), K)
-    return values | {FLOOR: posterior.wasserstein2(best)}
-
-
-def _distances(chain: Sequence[LowRankGaussian]) -> list[float]:
-    return [one.wasserstein2(two) for one, two in pairwise(chain)]
-
-
-def _best_factor_analysis(mean: Array, covariance: Array, K: int) -> LowRankGaussian:
-    """Return the maximum likelihood fit of a factor analysis with K factors to a covariance."""
-    model = BatchML()
-    return LowRankGaussian(
-        mean, *maximum_likelihood(covariance, K, model.tolerance, model.max_iterations)
-    )
-
-
-def entries(prefix: str, gaussian: LowRankGaussian) -> dict[Metric, Value]:
-    """Return the entries of the mean and of the upper triangle of the covariance."""
-    covariance = gaussian.covariance()
-    means: dict[Metric, Value] = {
-        (f"{prefix}mean", (i,)): float(mean) for i, mean in enumerate(gaussian.mean)
-    }
-    return means | {
-        (f"{prefix}covariance", (i, j)): float(covariance[i, j])
-        for i in range(gaussian.dimension)
-        for j in range(i, gaussian.dimension)
-    }
+        return str(reason)
 
 
 def random_numbers(cell: Cell, role: Role, more: str = "") -> np.random.Generator:

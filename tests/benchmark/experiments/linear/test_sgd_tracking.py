@@ -7,7 +7,7 @@ import pytest
 from support import contexts
 
 from onlinefa_benchmark.cells import Cell
-from onlinefa_benchmark.experiments.linear import sgd_tracking
+from onlinefa_benchmark.experiments.linear import distance_steps, sgd_tracking
 from onlinefa_benchmark.models import distances
 from onlinefa_benchmark.models.linear_regression import LinearRegression
 from onlinefa_benchmark.models.sgd_walk import Descent
@@ -64,7 +64,7 @@ def test_online_algorithms_are_measured_at_every_step(algorithm):
     assert steps == STEPS
     assert all(m.status == "ok" for m in measurements)
     assert {key_of(m) for m in measurements if m.step == 4} == set(distances.DISTANCES)
-    assert {*sgd_tracking.LOSSES, sgd_tracking.FLOOR} < set(at_the_end(measurements))
+    assert {*distance_steps.LOSSES, distance_steps.FLOOR} < set(at_the_end(measurements))
 
 
 @pytest.mark.parametrize("algorithm", ["batch_svd", "batch_ml"])
@@ -111,7 +111,7 @@ def test_the_truth_is_the_posterior(regression):
 @pytest.mark.parametrize("algorithm", ["online_em", "batch_ml", "swag"])
 def test_the_sum_of_losses_is_at_least_the_distance(algorithm, walk):
     values = at_the_end(run(algorithm, walk))
-    losses = [values[name] for name in sgd_tracking.LOSSES]
+    losses = [values[name] for name in distance_steps.LOSSES]
     assert min(losses) >= 0
     assert sum(losses) >= values["wasserstein2"] - 1e-12
     # By the triangle inequality, each is at most the sum of all others.
@@ -125,7 +125,7 @@ def test_the_algorithmic_loss_of_maximum_likelihood_is_zero():
 
 
 def test_more_factors_lower_the_floor():
-    floors = [at_the_end(run("swag", K=K))[sgd_tracking.FLOOR] for K in (1, 2, 3)]
+    floors = [at_the_end(run("swag", K=K))[distance_steps.FLOOR] for K in (1, 2, 3)]
     # The bias is independent of the other four weights, and two factors fit any four.
     assert floors[0] > 0.001
     assert max(floors[1:]) < 1e-5
@@ -137,7 +137,7 @@ def test_a_diverging_walk_has_the_status_diverged():
     assert {m.status for m in measurements} == {"diverged"}
     assert all(m.message.startswith("SGD diverged in epoch ") for m in measurements)
     final = {key_of(m) for m in measurements if m.step == 62}
-    names = {*distances.DISTANCES, *sgd_tracking.LOSSES, sgd_tracking.FLOOR}
+    names = {*distances.DISTANCES, *distance_steps.LOSSES, distance_steps.FLOOR}
     assert names | {("mean", 0), ("covariance", 1, 4)} < final
 
 
@@ -160,7 +160,7 @@ def test_only_losses_of_the_stationary_law_are_undefined_without_it(monkeypatch)
 
     monkeypatch.setattr(sgd_tracking, "stationary_law", none)
     statuses = {m.metric: m.status for m in run("swag") if m.step == 62}
-    assert [statuses[name] for name in sgd_tracking.LOSSES] == ["undefined"] * 2 + ["ok"] * 2
+    assert [statuses[name] for name in distance_steps.LOSSES] == ["undefined"] * 2 + ["ok"] * 2
 
 
 def test_the_plane_has_the_posterior_and_the_steps_of_the_walk():
