@@ -60,9 +60,9 @@ class AdaptiveLangevin(Langevin):
         stationary, as far as the second moment of gradients is known. "added" is the noise of
         SGLD. "none" is constant SGD (Mandt, Hoffman and Blei, 2017) with the step that minimises
         the KL divergence of its law from the posterior, 2 D over the trace of the covariance of
-        gradients, or the step of the descent if that is smaller; it has no preconditioner.
+        gradients, unless that is unstable; it has no preconditioner.
     control_variate : bool, default=False
-        Whether gradients have a control variate, around the mean of the gradient descent.
+        Whether gradients have a control variate, around the end of the descent.
     batch_size : int, default=32
         Number of rows of a batch, drawn with replacement.
     random_state : int, numpy.random.Generator or None, default=None
@@ -114,11 +114,11 @@ class AdaptiveLangevin(Langevin):
         self.anchor: Array | None = None
         spent = descent.gradients_spent
         if control_variate:
-            self.anchor = descent.mean
-            target = target.with_control_variate(descent.mean)
+            self.anchor = descent.theta
+            target = target.with_control_variate(descent.theta)
             spent += -(-target.n_rows // batch_size)
         if noise == "none":
-            step = min(2 * target.dimension / descent.noise_trace, 1 / descent.curvature)
+            step = 2 * target.dimension / descent.noise_trace
         else:
             # In the posterior, the second moment of gradients is the curvature plus the covariance
             # of their noise. With a control variate, this step is smaller than necessary.

@@ -25,13 +25,11 @@ class Descent:
     Parameters
     ----------
     theta : ndarray of shape (D,)
-        Last weights.
-    mean : ndarray of shape (D,)
         Mean of the weights over the second half of the descent.
     curvature : float
         Largest eigenvalue of the Hessians of a few batches.
     noise : ndarray of shape (n, D)
-        Gradients of n batches at the last weights, minus their mean.
+        Gradients of n batches at these weights, minus their mean.
     gradients_spent : int
         Number of gradients of batches that were computed.
     halvings : int
@@ -39,7 +37,6 @@ class Descent:
     """
 
     theta: Array
-    mean: Array
     curvature: float
     noise: Array
     gradients_spent: int
@@ -89,11 +86,10 @@ def descend(
     walk.step = 1 / max(curvature, np.finfo(np.float64).tiny)
     left = gradients - walk.gradients_spent - _NOISE_BATCHES
     walk.observe(left // 2)
-    mean = walk.observe(left - left // 2).mean(axis=0)
+    walk.theta = walk.observe(left - left // 2).mean(axis=0)
     noise = walk.draw_gradients(_NOISE_BATCHES)
     return Descent(
         walk.theta,
-        mean,
         1 / walk.step,  # larger than before if the step had to be halved
         noise - noise.mean(axis=0),
         walk.gradients_spent,

@@ -16,7 +16,7 @@ from onlinefa_benchmark.statistics.seeds import describe_seeds
 
 _METRIC = "wasserstein2"
 # Estimators in order of preference; otherwise the first of the summary is drawn.
-_PREFERRED = ("recursive_em", "shrunk_em", "batch_ml")
+_PREFERRED = ("batch_ml", "recursive_em", "shrunk_em")
 # Colours of Okabe and Ito; walks of SGD are gray.
 _LOOKS = {
     "reshuffled": ("#7F7F7F", "o", "-"),
