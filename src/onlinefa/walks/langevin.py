@@ -37,8 +37,8 @@ class SGD(_OverdampedWalk):
     """Stochastic gradient descent with a constant step: theta <- theta - h P g.
 
     On a Gaussian target with precision A and gradients whose noise has covariance C, the covariance
-    S of the stationary law solves S = (I - hPA) S (I - hPA)' + h^2 P C P. The parameters are those of
-    `Walk`.
+    S of the stationary law solves S = (I - hPA) S (I - hPA)' + h^2 P C P. The parameters are those
+    of `Walk`.
 
     Examples
     --------

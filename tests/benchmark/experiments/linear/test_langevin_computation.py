@@ -60,7 +60,8 @@ def test_every_walk_is_measured_at_the_end_of_its_windows(walk):
     is_cyclical = walk == "sgld_cyclical"
     assert statuses["loss_of_sgd"] == ("undefined" if is_cyclical else "ok")
     assert statuses["wasserstein2"] == "ok"
-    assert final(measurements)[HALVINGS] == 0
+    # The step of Mandt, Hoffman and Blei is too large here; the others are chosen to be stable.
+    assert final(measurements)[HALVINGS] == (1 if walk == "constant_sgd" else 0)
 
 
 @pytest.mark.slow
