@@ -30,15 +30,8 @@ PARAMETERS = {
     "every": 2,
     "epochs": 22,
 }
-OF_A_TABLE = [
-    "figure_6_1",
-    "figure_6_2",
-    "figure_6_3",
-    "figure_6_4",
-    "figure_6_5",
-    "figure_6_6",
-    "figure_6_8",
-]
+OF_ALGORITHMS = [f"figure_6_{number}" for number in range(1, 7)]
+OF_A_TABLE = [*OF_ALGORITHMS, "figure_6_8"]
 
 
 def rows_of(cell, read_table=None):
@@ -97,7 +90,7 @@ def words(figure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OF_A_TABLE)
+@pytest.mark.parametrize("name", OF_ALGORITHMS)
 def test_figures_describe_their_content(name, complete):
     text = words(drawn(name, complete))
     assert "over 2 seeds" in text
@@ -140,12 +133,31 @@ def test_without_the_thesis_walk_a_figure_names_the_one_it_shows(name, cells):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OF_A_TABLE)
+@pytest.mark.parametrize("name", OF_ALGORITHMS)
 def test_a_diverged_seed_is_named(name, cells):
     some = summary_of(cells("swag"), cells("swag", seed=1, rate=1e9))
     assert "SWAG: 1 diverged of 2" in words(drawn(name, some))
     none = summary_of(cells("swag", rate=1e9), cells("swag", seed=1, rate=1e9))
     assert "SWAG: 2 diverged of 2" in words(drawn(name, none))
+
+
+def test_walks_are_compared_by_one_algorithm(complete):
+    figure = drawn("figure_6_8", complete)
+    text = words(figure)
+    assert "maximum likelihood, K = 2" in text
+    assert "SWAG" not in text and "diverged" not in text
+    (axis,) = figure.axes
+    lines = {line.get_label(): line for line in axis.containers}
+    assert list(lines) == ["SGD, reshuffled", "SGD, with replacement"]
+    final = lines["SGD, reshuffled"].lines[0].get_ydata()[-1]
+    rows = complete[(complete["algorithm"] == "batch_ml") & (complete["walk"] == "reshuffled")]
+    last = rows[(rows["K"] == 2) & (rows["metric"] == "wasserstein2") & (rows["step"] == 22)]
+    assert final == last["mean"].item()
+
+
+def test_a_walk_whose_seeds_diverge_is_named(cells):
+    some = summary_of(cells("swag"), cells("swag", seed=1, rate=1e9))
+    assert "SGD, reshuffled, yacht: 1 diverged of 2" in words(drawn("figure_6_8", some))
 
 
 def test_a_walk_without_a_stationary_law_has_a_note_instead_of_a_bar(cells):

@@ -197,8 +197,8 @@ class Linear(Experiment):
             "figure_6_8",
             "2-Wasserstein distance of an estimate from the posterior, against the epochs of "
             "gradients that a walk has spent, both on logarithmic scales: a panel for each "
-            "dataset, a line for each walk. Lower is better. A dotted line is the distance of the "
-            "best factor analysis of the posterior itself.",
+            "dataset, a line for each walk, and a dotted line for the best factor analysis of the "
+            "posterior itself. Lower is better.",
         ),
     )
     extra_tables: ClassVar[Sequence[ExtraTable]] = (ExtraTable("table_6_1"),)

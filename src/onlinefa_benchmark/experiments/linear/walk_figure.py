@@ -49,8 +49,18 @@ def figure_6_8(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     for line in axes:
         line[0].set_ylabel("2-Wasserstein distance\nfrom the posterior")
     estimator = f"{look(algorithm).label}, K = {rows['K'].iloc[0]}"
-    add_legend(figure, estimator, describe_seeds(rows, experiment.setting_keys))
+    seeds = describe_seeds(rows, experiment.setting_keys)
+    add_legend(figure, estimator, seeds, *_describe_missing_seeds(rows))
     return figure
+
+
+def _describe_missing_seeds(rows: pd.DataFrame) -> list[str]:
+    """Return notes of seeds without a result at the end of a walk."""
+    last = rows[(rows["metric"] == _METRIC) & (rows["step"] == rows["step"].max())]
+    return [
+        f"{WALK.format(row['walk'])}, {row['dataset']}: {row['statuses']} of {row['seeds']}"
+        for _, row in last[last["ok"] < last["seeds"]].iterrows()
+    ]
 
 
 def _choose_algorithm(algorithms: list[str]) -> str:
