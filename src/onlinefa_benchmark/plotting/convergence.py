@@ -115,8 +115,18 @@ def draw_convergence(
     return figure
 
 
-def add_legend(figure: Figure, *notes: str) -> None:
-    """Add one legend for all panels, with notes above it."""
+def add_legend(figure: Figure, *notes: str, column_width: float = 2) -> None:
+    """Add one legend for all panels, with notes above it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    *notes : str
+        Texts above the legend.
+    column_width : float, default=2
+        Width of a column of the legend in inches, on average.
+    """
     width = figure.get_figwidth()
     handles = {label: line for axis in figure.axes for line, label in _legend_entries(axis)}
     figure.legend(
@@ -124,7 +134,7 @@ def add_legend(figure: Figure, *notes: str) -> None:
         list(handles),
         title=textwrap.fill("; ".join(filter(None, notes)), int(11.5 * width)),
         loc="outside lower center",
-        ncols=_even_columns(len(handles), most=int(width / 2)),
+        ncols=_even_columns(len(handles), most=max(1, int(width / column_width))),
     )
 
 

@@ -157,7 +157,8 @@ def test_walks_are_compared_by_one_algorithm(complete):
 
 def test_a_walk_whose_seeds_diverge_is_named(cells):
     some = summary_of(cells("swag"), cells("swag", seed=1, rate=1e9))
-    assert "SGD, reshuffled, yacht: 1 diverged of 2" in words(drawn("figure_6_8", some))
+    text = " ".join(words(drawn("figure_6_8", some)).split())  # notes are wrapped
+    assert "SGD, reshuffled, yacht: 1 diverged of 2" in text
 
 
 def test_a_walk_without_a_stationary_law_has_a_note_instead_of_a_bar(cells):

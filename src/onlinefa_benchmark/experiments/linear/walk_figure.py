@@ -40,7 +40,9 @@ def figure_6_8(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     rows = rows[rows["algorithm"] == algorithm]
     datasets = sorted_values(rows, DATASET)
     figure, axes = new_panels(
-        len(datasets), lambda across, down: (1.5 + 2.7 * across, 1.8 + 2.6 * down), sharex=True
+        len(datasets),
+        lambda across, down: (1.5 + 2.8 * max(across, 2), 2 + 2.6 * down),
+        sharex=True,
     )
     for dataset, axis in zip(datasets, axes.flat, strict=False):
         _draw_panel(axis, rows[rows["dataset"] == dataset])
@@ -50,7 +52,7 @@ def figure_6_8(experiment: Experiment, summary: pd.DataFrame) -> Figure:
         line[0].set_ylabel("2-Wasserstein distance\nfrom the posterior")
     estimator = f"{look(algorithm).label}, K = {rows['K'].iloc[0]}"
     seeds = describe_seeds(rows, experiment.setting_keys)
-    add_legend(figure, estimator, seeds, *_describe_missing_seeds(rows))
+    add_legend(figure, estimator, seeds, *_describe_missing_seeds(rows), column_width=3)
     return figure
 
 
