@@ -9,6 +9,7 @@ from onlinefa.estimators.batch_ml import BatchML
 from onlinefa.estimators.batch_svd import BatchSVD
 from onlinefa.estimators.diagonal import Diagonal
 from onlinefa.estimators.incremental_pca import IncrementalPCA
+from onlinefa.estimators.lrvga import LRVGA
 from onlinefa.estimators.online_em import OnlineEM
 from onlinefa.estimators.online_sga import OnlineSGA
 from onlinefa.estimators.preconditioned_sga import PreconditionedSGA
@@ -21,6 +22,7 @@ from onlinefa.gaussian import LowRankGaussian, NoDensity, NotFinite
 from onlinefa.serialization import CannotRestore
 
 __all__ = [
+    "LRVGA",
     "SWAG",
     "BatchML",
     "BatchSVD",

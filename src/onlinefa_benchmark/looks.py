@@ -32,6 +32,7 @@ _LOOKS = {
     "recursive_em_auto": Look("recursive EM, K chosen", "#332288", "h"),
     "recursive_em_forgetting": Look("recursive EM, forgetting", "#332288", ">"),
     "shrunk_em": Look("shrunk EM", "#56B4E9", "*"),
+    "lrvga": Look("L-RVGA", "#661100", ">"),
     "stepwise_em": Look("stepwise EM", "#882255", "X"),
     "preconditioned_sga": Look("preconditioned SGA", "#44AA99", "<"),
     "incremental_pca": Look("incremental PCA", "#999933", "p"),

@@ -25,7 +25,7 @@ def test_imports_of_a_program_are_detected():
 
 @pytest.mark.slow
 def test_numpy_algorithms_do_not_import_numba():
-    names = ["diagonal", "recursive_em", "shrunk_em", "swag", "swag_diagonal"]
+    names = ["diagonal", "lrvga", "recursive_em", "shrunk_em", "swag", "swag_diagonal"]
     assert imported(FIT.format(names), ["jax", "numba", "torch"]) == []
 
 

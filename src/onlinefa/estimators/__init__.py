@@ -5,6 +5,7 @@ from onlinefa.estimators.batch_ml import BatchML
 from onlinefa.estimators.batch_svd import BatchSVD
 from onlinefa.estimators.diagonal import Diagonal
 from onlinefa.estimators.incremental_pca import IncrementalPCA
+from onlinefa.estimators.lrvga import LRVGA
 from onlinefa.estimators.online_em import OnlineEM
 from onlinefa.estimators.online_sga import OnlineSGA
 from onlinefa.estimators.preconditioned_sga import PreconditionedSGA
@@ -15,6 +16,7 @@ from onlinefa.estimators.swag import SWAG
 from onlinefa.estimators.swag_diagonal import SWAGDiagonal
 
 __all__ = [
+    "LRVGA",
     "SWAG",
     "BatchML",
     "BatchSVD",

@@ -24,6 +24,11 @@ class RecursiveEM(FactorEstimator):
     block and that of the model, weighted by their numbers of rows. Memory is O(D (K + block)), and
     the units of the data, and those of each column, make no difference.
 
+    The recursion is that of L-RVGA (Lambert, Bonnabel and Bach, 2023, arXiv:2303.14195); see
+    `LRVGA`. Blocks of 100 rows, parameter expansion, the start from the variances of the data, the
+    lower limit of the noise, more steps for the first blocks, forgetting and the selection of K
+    are additions.
+
     Parameters
     ----------
     n_components : int or "auto", default=1
