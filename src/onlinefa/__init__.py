@@ -19,6 +19,7 @@ from onlinefa.estimators.stepwise_em import StepwiseEM
 from onlinefa.estimators.swag import SWAG
 from onlinefa.estimators.swag_diagonal import SWAGDiagonal
 from onlinefa.gaussian import LowRankGaussian, NoDensity, NotFinite
+from onlinefa.precision import PrecisionGaussian
 from onlinefa.serialization import CannotRestore
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "NotFinite",
     "OnlineEM",
     "OnlineSGA",
+    "PrecisionGaussian",
     "PreconditionedSGA",
     "RecursiveEM",
     "SWAGDiagonal",

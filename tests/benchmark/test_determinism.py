@@ -55,7 +55,7 @@ CONFIG = {
         "widths": [4],
         "K": 2,
         "samples": 5,
-        "iterations": 50,
+        "iterations": 1000,
         "learning_rate": 0.3,
         "batch": 10,
         "warm_up": 5,

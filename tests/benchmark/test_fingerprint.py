@@ -317,7 +317,9 @@ WITH_EFFECT = {
     "variant": (
         "onlinefa/estimators/recursive_em.py",
         lambda experiment, algorithm: (
-            algorithm.startswith(("recursive_em", "multi_fa")) or experiment == "langevin"
+            algorithm.startswith(("recursive_em", "multi_fa", "laplace_fa", "multi_laplace_fa"))
+            or algorithm == "laplace_draws"
+            or experiment == "langevin"
         ),
     ),
 }

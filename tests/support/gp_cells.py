@@ -12,7 +12,7 @@ PARAMETERS = {
     "root_seed": 1,
     "settings": {},
     "training": {
-        "iterations": 100,
+        "iterations": 1000,
         "learning_rate": 0.3,
         "batch": 10,
         "warm_up": 1,

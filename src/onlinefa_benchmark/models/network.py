@@ -8,15 +8,14 @@ is suitable for all widths.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from onlinefa_benchmark.arrays import Array
@@ -27,8 +26,6 @@ from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.context import Progress
-
-log = logging.getLogger(__name__)
 
 _CHUNK = 2**24  # numbers that a batched forward pass may hold at a time
 _POWER_STEPS = 30
@@ -171,51 +168,46 @@ class NetworkPosterior:
         """Return the negative log-likelihood of rows up to a constant."""
         return self.likelihood.misfit(self.outputs(theta, X), y)
 
-    def maximise(self, start: Array, iterations: int) -> Array:
-        """Find a maximum of the posterior by L-BFGS.
+    def information_rows(
+        self, theta: Array, rows: NDArray[np.int64], random: np.random.Generator | None = None
+    ) -> Array:
+        """Return a gradient for each of some observations, whose second moment is an information.
+
+        With random numbers, the derivatives of the misfit in the outputs are replaced by Ru, with
+        RR' the Hessian of the misfit in the outputs and independent signs u. As with targets that
+        are drawn from the model, the mean of the outer products over all observations is, in
+        expectation, the Gauss-Newton Hessian A'A of the misfit. With one output the mean is exactly
+        that, whatever the signs. Without random numbers, gradients are those of the observed
+        targets, and the second moment is the empirical Fisher information.
 
         Parameters
         ----------
-        start : array of shape (D,)
-            Initial weights, in units of the prior.
-        iterations : int
-            Maximum number of iterations; a warning is logged if they are not sufficient.
+        theta : array of shape (D,)
+            Weights, in units of the prior.
+        rows : array of int
+            Indices of training rows.
+        random : numpy.random.Generator, optional
+            Source of the signs.
 
         Returns
         -------
-        array of shape (D,)
-            Weights at the maximum.
+        array of shape (len(rows), D)
+            Gradients, times the square root of the number of training rows.
         """
-        from scipy.optimize import minimize
-
-        def energy(theta: Array) -> tuple[float, Array]:
-            at = self.tensor(theta).requires_grad_()
-            value = self.energy(at)
-            (gradient,) = torch.autograd.grad(value, at)
-            return value.item(), gradient.cpu().numpy()
-
-        found = minimize(
-            energy,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 30},
-            callback=self._count_iterations(iterations),
-        )
-        if not found.success:
-            log.warning(
-                "L-BFGS did not converge in %d iterations: the largest derivative is %.2g",
-                found.nit,
-                np.abs(found.jac).max(),
-            )
-        return found.x
-
-    def _count_iterations(self, iterations: int) -> Callable[[Array], None] | None:
-        """Return a callback that reports each iteration, or None without progress."""
-        if self.progress is None:
-            return None
-        pace, done = self.progress.start(iterations, "iterations, at most"), count(1)
-        return lambda _: pace.reach(next(done))
+        N, inputs = len(self.y), self.X[rows]
+        J = self.jacobian(theta, inputs).reshape(len(inputs), -1, self.dimension)
+        X, y = self.table
+        with torch.no_grad():
+            outputs = self.outputs(self.tensor(theta), X[rows])
+        if random is None:
+            outputs.requires_grad_()
+            (slopes,) = torch.autograd.grad(self.likelihood.misfit(outputs, y[rows]), outputs)
+            cotangents = slopes.cpu().numpy()
+        else:
+            signs = random.choice([-1.0, 1.0], size=tuple(outputs.shape))
+            root = self.likelihood.curvature_root(outputs).cpu().numpy()
+            cotangents = np.einsum("ncd,nd->nc", root, signs)
+        return np.sqrt(N) * np.einsum("nc,ncd->nd", cotangents, J)
 
     def curvature(self, theta: Array, inputs: Array | None = None) -> float:
         """Return the largest eigenvalue of the Gauss-Newton Hessian of the energy, over N.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from onlinefa.estimators._initial_factors import orthonormal_factors
 from onlinefa.estimators.base import FactorEstimator
+from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.construction import build_estimator
 from onlinefa_benchmark.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
@@ -42,6 +43,10 @@ class WalkPosterior(Posterior):
             ``n_components``, ``init_factors`` and ``random_state``.
         """
 
+    def rows(self, task: Task, run: int) -> Iterable[Array]:
+        """Return the weights that the estimator of a run is fitted to."""
+        return task.walk(run)
+
     def functions(self, task: Task) -> Functions:
         """Return the functions of networks drawn from the Gaussians."""
         return self.timed(task)[0]
@@ -57,7 +62,7 @@ class WalkPosterior(Posterior):
             Q = orthonormal_factors(init.standard_normal((task.network.dimension, task.K)))
             state = int(sampling.integers(2**31))
             model = self.estimator(n_components=task.K, init_factors=Q, random_state=state)
-            for rows in task.walk(run):
+            for rows in self.rows(task, run):
                 start = perf_counter()
                 model.partial_fit(rows)
                 seconds += perf_counter() - start

@@ -76,6 +76,43 @@ class GaussianFunctions:
 
 
 @dataclass(frozen=True, eq=False)
+class MixedFunctions:
+    """A mixture of R equally likely Gaussians at each input.
+
+    Parameters
+    ----------
+    means : array of shape (R, N)
+        Means of the components.
+    sds : array of shape (R, N)
+        Standard deviations of the components.
+    diagnostics : mapping of str to float
+        Diagnostics of the computation, by name.
+    doubt : str
+        Why the distribution is not reliable; empty if it is.
+    """
+
+    means: Array
+    sds: Array
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
+    doubt: str = ""
+    networks: ClassVar[int] = 0
+
+    @property
+    def mean(self) -> Array:
+        """The mean at each input."""
+        return self.means.mean(axis=0)
+
+    @property
+    def sd(self) -> Array:
+        """The standard deviation at each input: within and between the components."""
+        return np.sqrt(np.mean(self.sds**2, axis=0) + self.means.var(axis=0))
+
+    def targets(self, noise: float) -> GaussianMixture:
+        """Return the distribution of the function plus noise with this variance."""
+        return GaussianMixture(self.means, np.sqrt(self.sds**2 + noise))
+
+
+@dataclass(frozen=True, eq=False)
 class SampledFunctions:
     """S equally likely functions.
 
@@ -155,6 +192,11 @@ class Task(ABC):
     @abstractmethod
     def batch(self) -> int:
         """The number of rows in a step of SGD."""
+
+    @property
+    @abstractmethod
+    def gradients(self) -> int:
+        """The number of gradients of the whole table that are as costly as SGD's walk."""
 
     @property
     def process(self) -> GaussianProcess:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onlinefa_benchmark.posteriors.base import Task
 from onlinefa_benchmark.posteriors.laplace import Laplace
-
-if TYPE_CHECKING:
-    from onlinefa_benchmark.models.network import NetworkPosterior
 
 
 class LaplaceOfAllWeights(Laplace):
     """The Laplace approximation of all weights, with their full covariance."""
 
-    def _first_weight(self, network: NetworkPosterior) -> int:
+    def first_weight(self, task: Task) -> int:
+        """Return the index of the first weight."""
         return 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from onlinefa.precision import PrecisionGaussian
 from onlinefa_benchmark.arrays import Array
-from onlinefa_benchmark.posteriors.laplace_all import LaplaceOfAllWeights
+from onlinefa_benchmark.posteriors._linearised import LinearisedPosterior, Spread
+from onlinefa_benchmark.posteriors.base import Task
 
 
-class LaplaceDiagonal(LaplaceOfAllWeights):
+class LaplaceDiagonal(LinearisedPosterior):
     """The Laplace approximation with the diagonal of I + A'A, for networks with many weights."""
 
-    @staticmethod
-    def _variances(A: Array, J: Array) -> Array:
-        return J**2 @ (1 / (1 + np.sum(A**2, axis=0)))
-
-    @staticmethod
-    def _draws(A: Array, z: Array) -> Array:
-        return z / np.sqrt(1 + np.sum(A**2, axis=0))
+    def spread(self, task: Task, mode: Array, random: np.random.Generator) -> Spread:
+        """Return the Gaussian of independent deviations."""
+        A = task.network.curvature_rows(mode, task.network.X)
+        D = len(mode)
+        return PrecisionGaussian(np.zeros(D), np.empty((D, 0)), 1 + np.sum(A**2, axis=0))

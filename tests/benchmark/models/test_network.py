@@ -62,12 +62,21 @@ def test_the_jacobian_equals_finite_differences_of_the_outputs():
     np.testing.assert_allclose(net.jacobian(theta, net.X), np.transpose(slopes), atol=1e-8)
 
 
-def test_the_gradient_of_the_energy_is_zero_at_the_mode():
+def test_the_second_moment_of_information_rows_is_the_gauss_newton_hessian():
     net = network(5)
-    mode = net.maximise(np.random.default_rng(4).normal(size=net.dimension), 5000)
-    at = torch.from_numpy(mode).requires_grad_()
-    (slope,) = torch.autograd.grad(net.energy(at), at)
-    assert float(slope.norm()) < 1e-2
+    theta = np.random.default_rng(5).normal(size=net.dimension)
+    rows = net.information_rows(theta, np.arange(len(net.y)), np.random.default_rng(6))
+    J = net.jacobian(theta, net.X)
+    np.testing.assert_allclose(rows.T @ rows / len(net.y), J.T @ J / NOISE, rtol=1e-9, atol=1e-12)
+
+
+def test_information_rows_of_observed_targets_add_up_to_the_gradient_of_the_misfit():
+    net = network(5)
+    theta = np.random.default_rng(5).normal(size=net.dimension)
+    rows = net.information_rows(theta, np.arange(len(net.y)))
+    residuals = by_hand(net, theta, net.X) - net.y
+    expected = net.jacobian(theta, net.X).T @ residuals / NOISE
+    np.testing.assert_allclose(rows.sum(axis=0) / np.sqrt(len(net.y)), expected, rtol=1e-9)
 
 
 def test_the_curvature_is_the_largest_eigenvalue():

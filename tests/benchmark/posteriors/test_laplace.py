@@ -12,7 +12,7 @@ from support.gp_tasks import gp_task
 from torch import nn
 
 from onlinefa_benchmark import algorithms
-from onlinefa_benchmark.posteriors.laplace import Laplace
+from onlinefa_benchmark.posteriors._dense_spread import DenseSpread
 
 
 @pytest.fixture(scope="module")
@@ -147,4 +147,4 @@ def test_laplace_is_the_same_by_the_smaller_matrix(rows):
     random = np.random.default_rng(0)
     A, J = random.normal(size=(rows, 8)), random.normal(size=(5, 8))
     expected = np.diag(J @ np.linalg.inv(np.eye(8) + A.T @ A) @ J.T)
-    np.testing.assert_allclose(Laplace._variances(A, J), expected, rtol=1e-9)
+    np.testing.assert_allclose(DenseSpread(A).variances_along(J), expected, rtol=1e-9)

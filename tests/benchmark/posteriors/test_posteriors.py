@@ -14,7 +14,15 @@ from onlinefa_benchmark.posteriors.base import GaussianFunctions, SampledFunctio
 
 SETTINGS = {"mean_field": {"steps": 20}, "vifa": {"steps": 20}}
 NUMBERS_OF_NETWORKS = {"map": 1, "swa": 1, "ensemble": 5}
-IN_CLOSED_FORM = ("laplace", "laplace_all", "laplace_diagonal")
+IN_CLOSED_FORM = (
+    "laplace",
+    "laplace_all",
+    "laplace_diagonal",
+    "laplace_draws",
+    "laplace_fa",
+    "multi_laplace_all",
+    "multi_laplace_fa",
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +107,8 @@ def test_invalid_parameters_are_refused(name, parameter, value, allowed):
 def test_class_attributes_are_inherited():
     posteriors = {name: algorithms.load(name) for name in algorithms.posterior_names()}
     references = {"fourier_features", "gaussian_process", "nuts", "nystrom", "random_features"}
-    stochastic = {"mean_field", "multi_fa", "multi_online_em", "multiswag", "swa", "vifa"}
+    stochastic = {"mean_field", "multi_fa", "multi_online_em", "multiswag", "swa", "underdamped"}
+    stochastic |= {"underdamped_fa", "vifa"}
     assert {name for name, posterior in posteriors.items() if posterior.reference} == references
     assert {name for name, posterior in posteriors.items() if not posterior.trained} == references
     assert {name for name, posterior in posteriors.items() if posterior.stochastic} == stochastic

@@ -66,7 +66,7 @@ class GPConfig(NetworkExperimentConfig):
     )
     K: Several = Field(description="latent dimension of estimators that are fitted to SGD's walk")
     samples: Count = Field(description="number of networks drawn from each posterior")
-    iterations: Count = Field(description="iterations of L-BFGS, which finds a mode")
+    iterations: Count = Field(description="largest number of iterations of the search for a mode")
     learning_rate: Annotated[float, Field(gt=0, lt=1), NumberOnly] = Field(
         description="learning rate of SGD, as a fraction of the rate at which descent with all "
         "rows diverges"

@@ -30,10 +30,11 @@ from onlinefa_benchmark.models.gaussian_process import (
     fit_most_likely,
 )
 from onlinefa_benchmark.models.likelihoods import Gaussian
+from onlinefa_benchmark.models.mode_search import Mode, ModeNotReached
 from onlinefa_benchmark.models.network import NetworkPosterior
 from onlinefa_benchmark.models.scaling import Scaling, append_ones
 from onlinefa_benchmark.models.sgd_walk import WalkDiverged
-from onlinefa_benchmark.posteriors.base import Functions, Task
+from onlinefa_benchmark.posteriors.base import Functions
 from onlinefa_benchmark.randomness import generator
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ METRICS = (
     "test_log_likelihood",
     "test_rmse",
 )
+
+MODE_GRADIENT = "mode_gradient_norm"
 
 _STEP = 1  # there is one measurement, at the end
 
@@ -87,7 +90,7 @@ def run(cell: Cell, context: Context) -> Iterator[Measurement]:
         posterior = build_posterior(cell, context)
         truth = posterior.truth(task)
         functions, seconds = posterior.timed(task)
-    except NotPositiveDefinite as reason:
+    except (NotPositiveDefinite, ModeNotReached) as reason:
         log.warning("%s", reason)
         for metric in names:
             yield measured(_STEP, metric, str(reason), 0.0)
@@ -100,6 +103,8 @@ def run(cell: Cell, context: Context) -> Iterator[Measurement]:
             yield measured(_STEP, metric, value, seconds)
         for (metric, index), value in _curves(cell, problem, functions).items():
             yield measured(_STEP, metric, value, seconds, index)
+        if posterior.trained:
+            yield measured(_STEP, MODE_GRADIENT, task.mode_gradient, seconds)
 
 
 def measure(
@@ -154,7 +159,7 @@ def _curves(cell: Cell, problem: Problem, functions: Functions) -> dict[tuple[st
     }
 
 
-def prepare_task(cell: Cell, context: Context) -> tuple[Problem, Task]:
+def prepare_task(cell: Cell, context: Context) -> tuple[Problem, GPTask]:
     """Return the task of a cell's posterior: the same for all algorithms."""
     training = GPTraining(**cell.parameters["training"])
     K, samples = int(cell.axes["K"]), int(cell.parameters.get("samples", 0))
@@ -185,7 +190,7 @@ class _Part:
 
 def _task(
     part: _Part, width: int, training: GPTraining, K: int, samples: int, context: Context
-) -> tuple[Problem, Task]:
+) -> tuple[Problem, GPTask]:
     # Cells of one network follow one another and share its modes; so do those of one table.
     problem, network, known_modes = context.cache.get(
         "gp network", (part, width), lambda: _network(part, width, context)
@@ -205,7 +210,7 @@ def _task(
 
 def _network(
     part: _Part, width: int, context: Context
-) -> tuple[Problem, NetworkPosterior, dict[tuple[int, int], Array]]:
+) -> tuple[Problem, NetworkPosterior, dict[tuple[int, int], Mode]]:
     problem = context.cache.get("gp problem", part, lambda: _problem(part, context))
     process = problem.process
     assert isinstance(process.covariance, NeuralNetwork)

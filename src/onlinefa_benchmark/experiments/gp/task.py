@@ -11,6 +11,7 @@ import numpy as np
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.models.covariance import Covariance
 from onlinefa_benchmark.models.gaussian_process import GaussianProcess
+from onlinefa_benchmark.models.mode_search import Mode, find_mode
 from onlinefa_benchmark.posteriors.base import Task
 
 _MOST_KEPT = 2**26  # numbers of a walk that are kept in memory: half a gigabyte
@@ -23,7 +24,7 @@ class GPTraining:
     Parameters
     ----------
     iterations : int
-        Iterations of L-BFGS to a maximum of the posterior.
+        Largest number of iterations of the search for a mode.
     learning_rate : float
         Learning rate of SGD, as a fraction of the rate at which descent with all rows is unstable.
     batch : int
@@ -46,7 +47,7 @@ class GPTraining:
 
 @dataclass(frozen=True, eq=False)
 class GPTask(Task):
-    """A task whose modes are found by L-BFGS, and whose limit of wide networks is known.
+    """A task whose modes are searched for, and whose limit of wide networks is known.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class GPTask(Task):
     training: GPTraining
     limit: GaussianProcess
     other_limit: Callable[[type[Covariance]], GaussianProcess]
-    known_modes: dict[tuple[int, int], Array] = field(default_factory=dict)
+    known_modes: dict[tuple[int, int], Mode] = field(default_factory=dict)
 
     @property
     def process(self) -> GaussianProcess:
@@ -80,16 +81,35 @@ class GPTask(Task):
         return self.training.batch
 
     def modes(self, number: int) -> Array:
-        """Return maxima of the posterior, from starts drawn from the prior."""
-        starts = self.random("weights").standard_normal((number, self.network.dimension))
-        return np.array([self._mode(i, start) for i, start in enumerate(starts)])
+        """Return maxima of the posterior, from starts drawn from the prior.
 
-    def _mode(self, number: int, start: Array) -> Array:
+        Raises
+        ------
+        ModeNotReached
+            If a search ends before the gradient is small.
+        """
+        found = self._searched(number)
+        for mode in found:
+            mode.check()
+        return np.array([mode.theta for mode in found])
+
+    @property
+    def mode_gradient(self) -> float:
+        """The norm of the gradient at the first mode, or where its search has ended."""
+        return self._searched(1)[0].gradient_norm
+
+    def _searched(self, number: int) -> list[Mode]:
         iterations = self.training.iterations
-        if (iterations, number) not in self.known_modes:
-            found = self.network.maximise(start, iterations)
-            self.known_modes[iterations, number] = found
-        return self.known_modes[iterations, number]
+        starts = self.random("weights").standard_normal((number, self.network.dimension))
+        for i, start in enumerate(starts):
+            if (iterations, i) not in self.known_modes:
+                self.known_modes[iterations, i] = find_mode(self.network, start, iterations)
+        return [self.known_modes[iterations, i] for i in range(number)]
+
+    @property
+    def gradients(self) -> int:
+        """The number of gradients of the whole table that are as costly as SGD's walk."""
+        return self.training.epochs
 
     def walk(self, run: int = 0) -> Iterable[Array]:
         """Return the walk after the warm-up.

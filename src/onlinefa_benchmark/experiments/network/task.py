@@ -217,6 +217,11 @@ class NetworkTask(Task):
         """Rows in a step of SGD."""
         return self.trainings.training.batch
 
+    @property
+    def gradients(self) -> int:
+        """The number of gradients of the whole table that are as costly as SGD's walk."""
+        return -(-self.trainings.training.walk * self.batch // len(self.network.y))
+
     def modes(self, number: int) -> Array:
         """Return the modes of the first `number` runs, of shape (number, D).
 

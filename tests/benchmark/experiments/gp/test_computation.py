@@ -8,11 +8,11 @@ from support.contexts import context_of, run
 from support.gp_cells import CACHE, cell, measurements, values
 
 from onlinefa_benchmark.context import Cache, Context
-from onlinefa_benchmark.experiments.gp import GPConfig, computation
+from onlinefa_benchmark.experiments.gp import GPConfig, computation, task
 from onlinefa_benchmark.experiments.gp.computation import METRICS, _Part
 from onlinefa_benchmark.experiments.gp.task import GPTask
 from onlinefa_benchmark.models.gaussian_process import NotPositiveDefinite
-from onlinefa_benchmark.models.network import NetworkPosterior
+from onlinefa_benchmark.models.mode_search import TOLERANCE
 from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.posteriors.base import GaussianFunctions
 
@@ -88,7 +88,7 @@ def test_algorithms_share_networks_and_seeds_share_the_toy_dataset():
 
 def test_points_of_curves_have_their_index_in_a_column():
     found = measurements("map")
-    curves = {m.metric for m in found} - set(METRICS)
+    curves = {m.metric for m in found} - set(METRICS) - {computation.MODE_GRADIENT}
     assert curves == {
         "asked",
         "function_mean",
@@ -108,18 +108,18 @@ def test_points_of_curves_have_their_index_in_a_column():
 def calls(monkeypatch):
     """Count the searches for processes and the trainings of networks."""
     counted = {"processes": 0, "networks": 0}
-    search, maximise = computation.fit_most_likely, NetworkPosterior.maximise
+    search, find_mode = computation.fit_most_likely, task.find_mode
 
     def counted_search(*arguments, **options):
         counted["processes"] += 1
         return search(*arguments, **options)
 
-    def counted_maximise(*arguments, **options):
+    def counted_find_mode(*arguments, **options):
         counted["networks"] += 1
-        return maximise(*arguments, **options)
+        return find_mode(*arguments, **options)
 
     monkeypatch.setattr(computation, "fit_most_likely", counted_search)
-    monkeypatch.setattr(NetworkPosterior, "maximise", counted_maximise)
+    monkeypatch.setattr(task, "find_mode", counted_find_mode)
     return counted
 
 
@@ -188,3 +188,19 @@ def test_the_axis_d_equals_the_number_of_weights():
     for width in (3, 50):
         _, task = prepare("map", width)
         assert task.network.dimension == GPConfig.weights("toy", width)
+
+
+def test_rows_have_the_norm_of_the_gradient_at_the_mode():
+    (found,) = [m for m in measurements("map") if m.metric == computation.MODE_GRADIENT]
+    assert 0 <= found.value <= TOLERANCE
+    names = {m.metric for m in measurements("gaussian_process")}
+    assert computation.MODE_GRADIENT not in names  # it has no mode
+
+
+def test_a_mode_that_is_not_reached_leaves_no_value():
+    one = cell("map", 5)
+    one.parameters["training"]["iterations"] = 1
+    found = list(run(one, context_of(one)))
+    assert {m.metric for m in found} == set(METRICS)
+    assert {m.status for m in found} == {"undefined"}
+    assert all("no mode was reached in 1 iterations" in m.message for m in found)

@@ -1,0 +1,183 @@
+"""Gaussian distributions whose precision, the inverse of the covariance, is low rank plus diagonal.
+
+A factor analysis of gradients describes the information in the data about the weights. Added to the
+precision of a prior, it is the precision of a posterior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
+
+__all__ = ["PrecisionGaussian"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionGaussian:
+    """Gaussian distribution N(mean, (factors @ factors.T + diag(diagonal))^-1).
+
+    All methods except `covariance` and `precision` take O(DK^2) and form no D x D matrix.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (D,)
+        Mean of the distribution.
+    factors : ndarray of shape (D, K)
+        Factors of the precision. K = 0 gives a diagonal Gaussian.
+    diagonal : ndarray of shape (D,)
+        Diagonal part of the precision; every entry is positive.
+
+    Raises
+    ------
+    NotFinite
+        If an entry is NaN or infinite.
+    ValueError
+        If the shapes do not agree, or if an entry of `diagonal` is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinefa import PrecisionGaussian
+    >>> posterior = PrecisionGaussian(np.zeros(2), np.array([[3.0], [0.0]]), np.ones(2))
+    >>> posterior.variances  # 1 / (9 + 1) and 1
+    array([0.1, 1. ])
+    """
+
+    mean: Array
+    factors: Array
+    diagonal: Array
+
+    def __post_init__(self) -> None:
+        """Copy and check the arrays."""
+        for name in ("mean", "factors", "diagonal"):
+            value = np.array(getattr(self, name), dtype=np.float64)
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+            if not np.isfinite(value).all():
+                raise NotFinite(f"{name} has NaN or infinite entries")
+        D = self.mean.size
+        shapes = self.mean.shape, self.factors.shape[:1], self.diagonal.shape
+        if shapes != ((D,),) * 3 or self.factors.ndim != 2:
+            raise ValueError(
+                f"shapes do not agree: mean {self.mean.shape}, factors {self.factors.shape}, "
+                f"diagonal {self.diagonal.shape}"
+            )
+        if (self.diagonal <= 0).any():
+            raise ValueError("diagonal must be positive")
+
+    @classmethod
+    def of_information(
+        cls, mean: Array, information: LowRankGaussian, prior_precision: float | Array = 1.0
+    ) -> PrecisionGaussian:
+        """Combine a prior with the information of the data.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (D,)
+            Mean of the posterior, such as its mode.
+        information : LowRankGaussian
+            Distribution of gradients at the mode whose covariance is the Fisher information of all
+            data. Its mean is not used.
+        prior_precision : float or ndarray of shape (D,), default=1.0
+            Precision of independent priors of the weights.
+        """
+        return cls(mean, information.factors, prior_precision + information.noise)
+
+    @property
+    def dimension(self) -> int:
+        """D, the number of variables."""
+        return self.mean.size
+
+    @cached_property
+    def _whitened(self) -> tuple[Array, Array]:
+        """Left singular vectors U and singular values s of factors / sqrt(diagonal).
+
+        The covariance is R (I - U s^2 / (1 + s^2) U') R with R = diag(diagonal)^-1/2.
+        """
+        scaled = self.factors / np.sqrt(self.diagonal)[:, None]
+        U, s, _ = np.linalg.svd(scaled, full_matrices=False)
+        return U, s
+
+    @property
+    def variances(self) -> Array:
+        """Diagonal of the covariance."""
+        U, s = self._whitened
+        return (1 - U**2 @ (s**2 / (1 + s**2))) / self.diagonal
+
+    def covariance(self) -> Array:
+        """Compute the dense covariance, of shape (D, D)."""
+        U, s = self._whitened
+        root = np.sqrt(self.diagonal)
+        inner = np.eye(self.dimension) - (U * (s**2 / (1 + s**2))) @ U.T
+        return inner / root / root[:, None]
+
+    def precision(self) -> Array:
+        """Compute the dense precision, of shape (D, D)."""
+        return self.factors @ self.factors.T + np.diag(self.diagonal)
+
+    def sample(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
+        """Draw rows.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of rows.
+        random_state : int, numpy.random.Generator or None, default=None
+            Seed, or the generator to draw from.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, D)
+            The rows.
+        """
+        U, s = self._whitened
+        z = np.random.default_rng(random_state).standard_normal((n, self.dimension))
+        z += (z @ U * (1 / np.sqrt(1 + s**2) - 1)) @ U.T
+        return self.mean + z / np.sqrt(self.diagonal)
+
+    def log_prob(self, X: Array) -> Array:
+        """Compute the log density of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, D)
+            Rows.
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n,)
+            The log density of each row.
+        """
+        _, s = self._whitened
+        away = np.asarray(X, dtype=np.float64) - self.mean
+        squares = away**2 @ self.diagonal + np.sum((away @ self.factors) ** 2, axis=1)
+        log_determinant = np.sum(np.log(self.diagonal)) + np.sum(np.log1p(s**2))
+        return (log_determinant - squares - self.dimension * np.log(2 * np.pi)) / 2
+
+    def variances_along(self, directions: Array) -> Array:
+        """Compute the variances of linear functions of the variables.
+
+        With the derivatives of a network's outputs as directions, these are the variances of the
+        outputs of the network that is linearised at the mean.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (n, D)
+            Coefficients of each linear function.
+
+        Returns
+        -------
+        variances : ndarray of shape (n,)
+            The variances.
+        """
+        U, s = self._whitened
+        scaled = directions / np.sqrt(self.diagonal)
+        inside = scaled @ U
+        # The part outside of the span of U is formed, because a difference of squares would lose
+        # the digits of a variance that the data have made much smaller than that of the prior.
+        outside = scaled - inside @ U.T
+        return np.sum(outside**2, axis=1) + inside**2 @ (1 / (1 + s**2))
