@@ -1,7 +1,7 @@
 """Gaussian distributions whose covariance is low rank plus diagonal.
 
-`LowRankGaussian` is the value that the parts of the package exchange: every estimator returns one,
-and distances compare two of them. No method forms a D x D matrix, except `covariance` and
+`LowRankGaussian` is the common data type of the package: every estimator returns one, and distances
+compare two of them. No method forms a D x D matrix, except `covariance` and
 `precision`, which return one, and the 2-Wasserstein distance where D is small.
 """
 

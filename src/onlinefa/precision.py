@@ -1,7 +1,7 @@
 """Gaussian distributions whose precision, the inverse of the covariance, is low rank plus diagonal.
 
-A factor analysis of gradients describes the information in the data about the weights. Added to the
-precision of a prior, it is the precision of a posterior.
+A factor analysis of gradients estimates the information in the data about the weights. The sum of
+this information and the precision of a prior is the precision of a posterior.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["PrecisionGaussian"]
 class PrecisionGaussian:
     """Gaussian distribution N(mean, (factors @ factors.T + diag(diagonal))^-1).
 
-    All methods except `covariance` and `precision` take O(DK^2) and form no D x D matrix.
+    No method except `covariance` and `precision` forms a D x D matrix. The others use a
+    decomposition that takes O(D K^2) once.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ class PrecisionGaussian:
         U, s = self._whitened
         scaled = directions / np.sqrt(self.diagonal)
         inside = scaled @ U
-        # The part outside of the span of U is formed, because a difference of squares would lose
-        # the digits of a variance that the data have made much smaller than that of the prior.
+        # The part outside of the span of U is computed explicitly. A difference of squares would
+        # lose the digits of a variance that is much smaller than that of the prior.
         outside = scaled - inside @ U.T
         return np.sum(outside**2, axis=1) + inside**2 @ (1 / (1 + s**2))

@@ -1,10 +1,10 @@
 """Conversion of the state of an estimator to plain values and arrays, and back.
 
 An estimator that is restored continues as if it had not been interrupted, to the bit. The saved
-state consists of numbers, strings, None, lists, dicts and arrays only. Any file format can store it
-that keeps the memory layout of arrays, on which the rounding of sums depends; those of NumPy and
-PyTorch do. Restoring never runs saved code: saved values are filled into a state that the estimator
-itself has created.
+state consists of numbers, strings, None, lists, dicts and arrays only. It can be stored in any file
+format that keeps the memory layout of arrays, on which the rounding of sums depends; the formats of
+NumPy and PyTorch keep it. Restoring never runs saved code: saved values are filled into a state
+that the estimator itself has created.
 
 Examples
 --------
@@ -157,7 +157,7 @@ def _items_to_plain(values: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def _fill(fresh: Any, saved: Any, place: str) -> Any:
-    """Return the saved value, with objects from the same place of a fresh state, filled in."""
+    """Return the saved value; objects are taken from the fresh state and filled with its values."""
     if isinstance(saved, np.ndarray):
         return saved.copy(order="K") if saved.ndim else saved[()]
     if isinstance(saved, list):

@@ -1,6 +1,6 @@
-"""Run the command ``onlinefa``: ``python -m onlinefa_benchmark``.
+"""Entry point of ``python -m onlinefa_benchmark``, which is the command ``onlinefa``.
 
-The rules of the workflow call it like this, so that they need no installed script.
+The rules of the workflow use this form, which needs no installed script.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The registry of algorithms: one file each, found by its name.
 
 A file ``online_em.py`` in the folder of the estimators (``onlinefa.estimators``) or of the
-posteriors of networks (``onlinefa_benchmark.posteriors``) *is* the algorithm ``online_em``: the one
-public class that it defines is what the benchmark runs. Parts that several algorithms share are in
+posteriors of networks (``onlinefa_benchmark.posteriors``) defines the algorithm ``online_em``: the
+benchmark runs the one public class of the file. Parts that several algorithms share are in
 ``base.py`` or in files whose names begin with an underscore.
 """
 
@@ -29,7 +29,7 @@ _OFFERED = {"n_components", "init_factors", "random_state"}
 
 
 class BadAlgorithm(TypeError):
-    """A file of a registry's folder does not define an algorithm."""
+    """Exception for a file in a folder of algorithms that does not define an algorithm."""
 
 
 def names() -> list[str]:
@@ -43,7 +43,7 @@ def estimator_names() -> list[str]:
 
 
 def posterior_names() -> list[str]:
-    """Return the names of all other posteriors of networks, sorted."""
+    """Return the names of all posteriors of networks that are not estimators, sorted."""
     return _names(POSTERIORS)
 
 
@@ -115,7 +115,7 @@ def default_settings(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class AlgorithmFacts:
-    """What the grid of a configuration depends on, besides the name of an algorithm.
+    """Properties of an algorithm that the grid of a configuration depends on.
 
     A checked configuration contains the facts of its algorithms, so that jobs that only read
     results do not import the algorithms' classes.

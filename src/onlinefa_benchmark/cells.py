@@ -1,8 +1,8 @@
 """Cells, groups and bundles.
 
 A cell is one fit: the unit that is computed, stored and retried. A group is the cells that differ
-in the seed alone. A bundle is the cells of one job. A cell has a digest of everything that decides
-its result. Bundles decide only how many processes are started.
+in the seed alone. A bundle is the cells of one job. The digest of a cell covers everything that
+determines its result. Results do not depend on how cells are divided into bundles.
 """
 
 from __future__ import annotations

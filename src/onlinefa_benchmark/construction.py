@@ -1,4 +1,4 @@
-"""Build an estimator from its settings and from what an experiment offers to every estimator."""
+"""Construction of estimators from settings and from what an experiment offers to all of them."""
 
 from __future__ import annotations
 

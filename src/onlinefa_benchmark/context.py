@@ -1,7 +1,7 @@
 """Context of a cell's computation: what the job that runs it provides.
 
-Modules that compute import this module for type checking only. What they need of files, progress,
-checkpoints and configuration reaches them through the context, so that none of it is part of a
+Modules that compute import this module for type checking only. They access files, progress,
+checkpoints and the configuration through the context, so that the code for these is not part of a
 cell's fingerprint.
 """
 

@@ -1,4 +1,4 @@
-"""Expectation-maximisation in blocks, where the model replaces the rows it was learned from."""
+"""Expectation-maximisation in blocks of rows, where the model represents all earlier rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from onlinefa.estimators._moments import compute_mean
 from onlinefa.gaussian import Array, LowRankGaussian
 
-# With few rows, the likelihood is often largest where some column has no noise at all and a factor
-# to itself (a Heywood case). Further rows would hardly move EM away from there. The noise therefore
-# stays above a share of the variance of the column: this constant over the number of rows.
+# With few rows, the likelihood is often largest where some column has no noise and a factor of its
+# own (a Heywood case), and EM hardly leaves this point when further rows arrive. The share of noise
+# in the variance of a column is therefore at least this constant over the number of rows.
 _ROWS_OF_NOISE = 40
 _LARGEST_FLOOR, _SMALLEST_FLOOR = 0.5, 1e-6
-# Information that the first steps do not extract from a block is lost, because the model replaces
-# its rows afterwards. A block that is a share g of all rows therefore gets this constant times g as
-# many steps as `inner_steps`, if that is more than `inner_steps`.
+# The rows of a block are discarded after its steps of EM. To extract enough information from the
+# first blocks, a block that is a share g of all rows gets `inner_steps` times this constant times g
+# steps, and at least `inner_steps`.
 _EARLY_STEPS = 40
 # Number of columns that are processed at once: with K = 10, their factors fit into a cache of
 # 1 MiB. Apart from the factors before and after a step, no array of their size is stored.
@@ -47,9 +47,9 @@ class BlockLearner(Protocol):
 
 
 def split_halves(block: Array) -> list[tuple[Array, Array]]:
-    """Split a block into rows to learn from and rows to predict, both ways.
+    """Split a block into halves, and pair each half to learn from with the other half to predict.
 
-    The two halves replace the predictions of an earlier model for the first block, which has none.
+    The first block has no earlier model that predicts it: each half is predicted from the other.
     A block of fewer than four rows is not split.
     """
     return [(block[::2], block[1::2]), (block[1::2], block[::2])] if len(block) > 3 else []
@@ -58,8 +58,8 @@ def split_halves(block: Array) -> list[tuple[Array, Array]]:
 class BlockState:
     """State of an estimator that learns in blocks: rows are stored until a block is full.
 
-    The blocks do not depend on how the rows arrive. An estimate in the middle of a block is made by
-    a copy of the learner, which absorbs the stored rows as a block of their own.
+    The blocks do not depend on how the rows are divided among calls. In the middle of a block, the
+    estimate is that of a copy of the learner, which absorbs the stored rows as a smaller block.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ class RecursiveModel:
     The likelihood of factor analysis depends on the rows through their covariance S alone. For
     every block, S is replaced by the average of the covariance of the block and that of the model
     so far, weighted by their numbers of rows, and a few steps of EM fit the model to it. S is never
-    formed. The first block's variances set the scale, so that the units of the data, and those of
-    each column, make no difference.
+    formed. The variances of the first block set the scale, so that the model does not depend on the
+    units of any column.
 
     Parameters
     ----------
@@ -254,8 +254,8 @@ class RecursiveModel:
     ) -> tuple[Array, Array, Array, Array]:
         """Compute M, E[z z'], Y W and F0'W, where W = F / psi and M is the covariance of z."""
         F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1])
-        # K x K matrices are always float64: a factor that the rows do not determine has a variance
-        # in M that is lost in float32 beside those of the others if there are many columns.
+        # K x K matrices are always float64. In float32 and with many columns, rounding would lose
+        # the variance in M of a factor that the rows do not determine.
         YW, FW, F0W, noise = np.zeros((len(Y), len(eye))), 0 * eye, 0 * eye, 0 * eye
         for tile in iterate_tiles(len(F)):
             W = F[tile] / psi[tile, None]

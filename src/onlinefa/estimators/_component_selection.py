@@ -59,12 +59,15 @@ class ComponentSelection:
 
 
 def _log_density(model: RecursiveModel, rows: Array) -> float:
-    """Compute the log density of rows in the columns that have varied; the others have none."""
+    """Compute the log density of rows over the columns that have varied; the others have none."""
     varied = model.psi > 0
     gaussian = LowRankGaussian(model.mean[varied], model.F[varied], model.psi[varied])
     return float(np.sum(gaussian.log_prob(rows[:, varied])))
 
 
 def compute_ledermann_bound(D: int) -> int:
-    """Compute the largest number of factors that a D x D covariance determines, at least one."""
+    """Compute Ledermann's bound on the number of factors of a D x D covariance, at least one.
+
+    More factors are not identifiable.
+    """
     return max(1, math.floor((2 * D + 1 - math.sqrt(8 * D + 1)) / 2))

@@ -56,7 +56,7 @@ def compute_mean(rows: Array) -> Array:
     """Compute the mean of rows, exactly for columns that are constant.
 
     The first row is subtracted before averaging: a plain mean of equal numbers may be off by a
-    rounding error, and constant columns would then seem to vary, all of them together.
+    rounding error, and constant columns would then seem to vary and to be correlated.
     """
     first = rows[0]
     mean: Array = first + np.mean(rows - first, axis=0)

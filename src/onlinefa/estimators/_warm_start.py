@@ -14,7 +14,7 @@ class WarmStart(ABC):
     """State that measures the variances of the first rows and starts to learn after them.
 
     Half of each variance becomes noise, and the other half scales the initial factors, as in
-    recursive EM. Whatever the units of the data, learning starts with a model of about their size.
+    recursive EM. Learning therefore starts with a model on the scale of the data.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class WarmStart(ABC):
         return self._learned()
 
     def _initial_model(self) -> tuple[Array, Array]:
-        """Compute factors and noise that share the variances measured so far."""
+        """Compute factors and noise from equal parts of the variances measured so far."""
         half = self.moments.second / 2
         return self.initial * np.sqrt(half)[:, None], half
 

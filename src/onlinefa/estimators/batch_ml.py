@@ -25,17 +25,18 @@ _LANCZOS_FROM = 200
 class BatchML(FactorEstimator):
     """Maximum likelihood estimate, which the online estimators approximate.
 
-    Given the noise, the best factors are known: the leading eigenvectors of the covariance in
-    units of the noise (Joreskog, 1967). The profile likelihood is a smooth function of D log
-    noises, which L-BFGS maximises. Memory is O(D^2) whatever the number of rows.
+    Given the noise, the best factors have a closed form: they follow from the leading eigenvectors
+    of the covariance in units of the noise (Joreskog, 1967). The profile likelihood is a smooth
+    function of the D logarithms of the noise, which L-BFGS maximises. Memory is O(D^2) whatever the
+    number of rows.
 
     Parameters
     ----------
     n_components : int, default=1
         Number of factors K, smaller than the number of columns.
     tolerance : float, default=1e-6
-        The optimisation stops when no derivative of the log-likelihood per row with respect to a
-        log noise is larger.
+        The optimisation stops when no derivative of the log-likelihood per row with respect to the
+        logarithm of a noise variance is larger than this.
     max_iterations : int, default=1000
         Largest number of iterations. A `ConvergenceWarning` reports when it is reached.
 
@@ -130,7 +131,7 @@ def maximum_likelihood(
     if result.status == 1:  # a limit was reached; 2 means that rounding allows no further progress
         warnings.warn(f"maximum likelihood: {result.message}", ConvergenceWarning, stacklevel=2)
     best = _profile(correlation, K, result.x)[2] * scale[:, None]
-    factors[varies, : best.shape[1]] = best  # fewer than K columns if fewer than K columns vary
+    factors[varies, : best.shape[1]] = best  # K columns, or fewer if fewer columns vary
     noise[varies] = np.exp(result.x) * scale**2
     return factors, noise
 

@@ -16,13 +16,13 @@ from onlinefa.gaussian import Array, LowRankGaussian
 class BatchSVD(FactorEstimator):
     """Factor analysis of scikit-learn with its randomised SVD and default settings otherwise.
 
-    The default tolerance of `sklearn.decomposition.FactorAnalysis` stops it after a few iterations,
-    on the noise of the randomised SVD. The result is not the maximum likelihood estimate; that of
-    `BatchML` is.
+    With its default tolerance, `sklearn.decomposition.FactorAnalysis` stops after a few iterations,
+    because of the noise of the randomised SVD. The result is not the maximum likelihood estimate,
+    which `BatchML` computes.
 
-    The result depends on the rows through their mean and covariance alone. scikit-learn therefore
-    gets 2 D rows that have this mean and covariance instead of an unlimited number of rows, which
-    gives the same result up to rounding in O(D^2) memory.
+    The factors and the noise depend on the rows through their covariance alone. If there are more
+    than 2 D rows, `FactorAnalysis` is fitted to 2 D rows with the same covariance, which gives the
+    same result up to rounding in O(D^2) memory.
 
     Parameters
     ----------

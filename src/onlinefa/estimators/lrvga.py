@@ -25,13 +25,14 @@ class LRVGA(FactorEstimator):
     The t-th row x has the weight g = 1 / t. With the factors F and the noise psi before the row, a
     few steps of EM fit the model to S = g x x' + (1 - g) (F F' + diag(psi)), which is never formed.
 
-    Three details differ from the authors' code. Their rows have a known mean of zero; here, rows
-    are centred with the running mean: x x' is the product of the deviations from the mean before
-    and after the row (Welford, 1962). The first row therefore determines the mean only, and the
-    initial model, F F' + I, takes its place in the average; theirs has no weight, so that the first
-    S is singular. The noise is at least the rounding error of the variances of S, because EM
-    divides by it; they have no limit. The initial model has variances of about 1: data in other
-    units should be rescaled.
+    Three details differ from the authors' code. First, their code assumes a mean of zero; here,
+    rows are centred with the running mean: x x' is the product of the deviations from the mean
+    before and after the row (Welford, 1962). Second, the first row therefore determines the mean
+    only, and the initial model, F F' + I, has the weight of one row; in their code it has no
+    weight, so that the first S is singular. Third, the noise is at least the rounding error of the
+    variances of S, because EM divides by it; their code has no lower limit.
+
+    The initial model has variances of about 1: data in other units should be rescaled.
 
     `RecursiveEM` has the same recursion and adds blocks of 100 rows, parameter expansion, a start
     from the variances of the data, a lower limit of the noise that decreases with the number of

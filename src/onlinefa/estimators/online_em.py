@@ -21,7 +21,7 @@ class OnlineEM(FactorEstimator):
         Number of factors K, smaller than the number of columns.
     warm_up : int, default=100
         Number of rows during which the factors and the noise keep their initial values. It is at
-        least one, because the first row is the mean and carries no other information.
+        least one, because the first row determines only the mean.
     init_factors : array-like of shape (D, K) or None, default=None
         Initial factors. None draws random orthonormal ones.
     random_state : int, RandomState instance or None, default=None
@@ -77,8 +77,8 @@ class _State:
         self.A = np.zeros((K, D), dtype)
         self.B = np.zeros((K, K))
         self.d2 = np.zeros(D, dtype)
-        # Algorithm 2 divides by psi, which becomes zero for a column that never varies. No other
-        # data reach so small a limit, and the factors of such a column are zero.
+        # Algorithm 2 divides by psi, which becomes zero for a column that never varies. Only such
+        # columns, whose factors are zero, reach so small a limit.
         self.smallest_noise = np.sqrt(np.finfo(dtype).tiny)
 
     def absorb(self, X: Array) -> None:

@@ -18,11 +18,11 @@ from onlinefa.gaussian import Array
 
 
 class RecursiveEM(FactorEstimator):
-    """Maximum likelihood in blocks, where the model replaces the rows that it was learned from.
+    """Recursive EM in blocks of rows, where the model represents all earlier rows.
 
     After every block, a few steps of EM fit the model to the average of the covariance of the
-    block and that of the model, weighted by their numbers of rows. Memory is O(D (K + block)), and
-    the units of the data, and those of each column, make no difference.
+    block and that of the model, weighted by their numbers of rows. The estimate is close to maximum
+    likelihood and does not depend on the units of any column. Memory is O(D (K + block_size)).
 
     The recursion is that of L-RVGA (Lambert, Bonnabel and Bach, 2023, arXiv:2303.14195); see
     `LRVGA`. Blocks of 100 rows, parameter expansion, the start from the variances of the data, the
@@ -33,8 +33,8 @@ class RecursiveEM(FactorEstimator):
     ----------
     n_components : int or "auto", default=1
         Number of factors K, smaller than the number of columns. "auto" selects the number that has
-        predicted the rows best, each block before it was learned from. It fits a model for every
-        number from 0 to `max_components` in parallel.
+        predicted the rows best, each block before it was learned from. A model is fitted for every
+        number from 0 to `max_components`.
     block_size : int, default=100
         Number of rows that are absorbed at once. Rows are stored until a block is full.
     inner_steps : int, default=5

@@ -33,8 +33,8 @@ class ShrunkEM(FactorEstimator):
     block along each factor is compared with the variance that the model predicts. In the estimate,
     the factors are shrunk by the ratio, and the variance that they lose is added to the noise, so
     that the variances of the columns do not change. With few rows the result is close to
-    `Diagonal`, with many to `RecursiveEM`. The first block has no earlier model: its two halves are
-    compared.
+    `Diagonal`, with many to `RecursiveEM`. The first block has no earlier model: each of its halves
+    is compared with the model of the other.
 
     Parameters
     ----------

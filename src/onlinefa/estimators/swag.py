@@ -15,7 +15,7 @@ from onlinefa.gaussian import Array, LowRankGaussian
 
 
 class SWAG(FactorEstimator):
-    """Half of the variances plus half of the sample covariance of the last K deviations.
+    """SWAG: half of the variances plus half of the sample covariance of the last K deviations.
 
     The covariance is diag(variances) / 2 + D D' / (2 (K - 1)), where the columns of D are the last
     K rows minus the running mean at their time. For K = 1 the formula divides by zero; the divisor

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def discard_stale(folder: Path) -> None:
-    """Delete the indices of numba's cache that are older than some source file of the folder.
+    """Delete the index files of numba's cache that are older than some source file of the folder.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Barrier at which threads wait for one another without leaving compiled code.
 
-A sweep over 100,000 columns takes 0.4 ms on two cores. To submit its parts to Python's threads and
-to collect their results takes a tenth more. A number in shared memory, written by one core and
+A sweep over 100,000 columns takes 0.4 ms on two cores. Submitting its parts to Python threads and
+collecting their results would add a tenth. A number in shared memory, written by one core and
 polled by the others, is faster.
 """
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 # Each thread's counter has two cache lines to itself, which processors fetch together: threads
 # that write into the same pair of lines would slow one another down.
 _STRIDE = 16
-# Number of polls, some microseconds, after which a waiting thread yields its core: a thread that is
-# later than that may be waiting for this core.
+# Number of polls, a few microseconds, after which a waiting thread yields its core, because the
+# thread that it waits for may need this core.
 _POLLS = 2000
 
 _yield_core = types.ExternalFunction(

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from onlinefa.kernels.barrier import abort, new_barrier
 
 # Numbers of columns. With K = 10, two arrays of K x TILE numbers take 160 to 320 KiB and fit into
-# the second-level cache. The first-level cache is faster, but loops over its few columns would
-# spend more time on their overhead.
+# the second-level cache. Tiles for the first-level cache would have so few columns that the
+# overhead of loops would outweigh its higher speed.
 TILE = 2048
 CHUNK = 2 * TILE
 
@@ -79,8 +79,8 @@ def run_in_threads(D: int, absorb: Callable[[Share], int]) -> int:
     D : int
         Number of columns.
     absorb : callable
-        Compiled function that releases Python's lock. It is called with the share of each thread,
-        and returns the number of rows that it has absorbed.
+        Compiled function that releases the global interpreter lock. It is called with the share of
+        each thread, and returns the number of rows that it has absorbed.
 
     Returns
     -------

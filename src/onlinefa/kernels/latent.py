@@ -40,8 +40,8 @@ def invert_in_place(matrix):
 def expect(row, t, first, last, mean, F, psi, start, scratch, sums):
     """Add a tile's part of the sums of (4.22) and (4.23) for the t-th row.
 
-    It updates the running mean, and adds to the sums: the lower triangle of F'F / psi, and below
-    it F'd / psi. The F and psi of the tile are in the columns from `start` on of the arguments.
+    The running mean is updated. The lower triangle of F'F / psi and, as the row below it, F'd / psi
+    are added to the sums. The tile begins at column `start` of the arguments `F` and `psi`.
     """
     y, mu, noise = row[first:last], mean[first:last], psi[start : start + last - first]
     d_, weight = scratch[0, : last - first], scratch[1, : last - first]

@@ -138,8 +138,8 @@ def move(row, mean, m, weight, first, last, scratch, A, d2):
 def maximise(A, inverse_H, d2, first, last, F, psi, start, smallest_noise):
     """Compute a tile of F = A H^-1, (4.33), and psi = d2 - rowsum(F * A).
 
-    The latter is what (4.35) simplifies to for this F. The results are written to the columns from
-    `start` on of F and psi.
+    The latter is what (4.35) simplifies to for this F. The results are written to F and psi, from
+    column `start` on.
     """
     end = start + last - first
     noise, squares = psi[start:end], d2[first:last]

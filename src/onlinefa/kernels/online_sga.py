@@ -121,9 +121,9 @@ def sweep(rows, n, t, first_chunk, last_chunk, settings, state):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def ascend(row, mean, moment, m, learning_rate, preconditioned, first, last, FM, scratch, F, psi):
-    """Take a step along a tile's gradients (4.24) and (4.26); return False if psi is unusable then.
+    """Take a step along a tile's gradients (4.24) and (4.26); return whether psi is usable.
 
-    psi is unusable if it is zero or not finite.
+    psi is usable if it is positive and finite.
 
     Both gradients need F M with M = Sigma + m m'. That of F is (d m' - F M) / psi, that of log psi
     is (E / psi - 1) / 2 with E = d^2 - 2 d F m + rowsum(F * F M), the expected squared residuals.
@@ -189,7 +189,7 @@ def _climb_five(F, FM, m, i, first, last, d_, rates, squares):
 
 @njit(cache=True, fastmath=REORDERED_SUMS, error_model="numpy")
 def _grow(noise, step):
-    """Multiply noise by exp(step); return False if it is zero or not finite then."""
+    """Multiply noise by exp(step); return whether the result is positive and finite."""
     number, one, zero = noise.dtype.type, noise.dtype.type(1), noise.dtype.type(0)
     limit = number(_LARGEST_STEP)
     c2, c3, c4, c5 = number(1 / 2), number(1 / 6), number(1 / 24), number(1 / 120)

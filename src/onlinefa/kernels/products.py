@@ -18,8 +18,8 @@ REORDERED_SUMS = {"reassoc", "contract"}
 def combine(weights, matrix, first, last, out, start):
     """Multiply a K x K matrix of weights with columns first to last of a K x D matrix.
 
-    The result is written to the columns from `start` on of `out`. Five rows at a time are added to
-    four sums, or to two, which reads the rows less often than adding them to one sum.
+    The result is written to `out`, from column `start` on. Five rows at a time are added to four
+    sums, or to two, which reads the rows less often than adding them to one sum.
     """
     K, end = len(weights), start + last - first
     if K == 1:
@@ -109,7 +109,7 @@ def add_weighted(F, y, weight, first, last, sums):
     """Add the lower triangle of F' w F over columns first to last, and F' w y as the row below it.
 
     F is K x D; y and the weights have these columns only. Three rows at a time are multiplied with
-    three: nine products are kept in nine registers and read six rows.
+    three others: six rows are read for nine products, which are kept in nine registers.
     """
     K = len(F)
     for i in range(0, K - 2, 3):

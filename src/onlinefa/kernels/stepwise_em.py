@@ -88,7 +88,7 @@ def _absorb(share, rows, count, settings, latent, state):
 
 @njit(cache=True)
 def compute_weights(t, settings):
-    """Compute the weights of the t-th row in the statistics, and of these in their averages."""
+    """Compute the weights of the t-th row in the statistics, and of the statistics in averages."""
     warm_up, exponent, offset, _ = settings
     return (t + offset) ** -exponent, 1 / (t - warm_up)
 

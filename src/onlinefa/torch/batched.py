@@ -107,7 +107,7 @@ class _RowByRow(Batched):
 
     @abstractmethod
     def _learn(self, d: Tensor, Sigma: Tensor, m: Tensor) -> None:
-        """Update the model: lines 9 and on of Algorithms 1 and 2.
+        """Update the model: Algorithms 1 and 2 from line 9 on.
 
         d has shape (S, D, 1) and m has shape (S, K, 1).
         """
@@ -251,7 +251,7 @@ class RecursiveEM(Batched):
 def _root(matrix: Tensor) -> Tensor:
     """Compute Cholesky factors, or NaN for matrices that have none.
 
-    Raising an exception instead would have to wait for the device.
+    To raise an exception, the function would have to wait for the device.
     """
     root, failed = torch.linalg.cholesky_ex(matrix)
     return torch.where((failed == 0)[:, None, None], root, torch.nan)

@@ -171,8 +171,8 @@ class WeightPosterior:
     ) -> Tensor:
         """Compute the outputs of sampled networks, without gradients.
 
-        The networks are those of as many calls of `sample` with one generator. Their weights are
-        written into one copy of the model, one network after the other.
+        The networks are the same as those of repeated calls of `sample` with one generator. Their
+        weights are written into one copy of the model, one network after the other.
 
         Parameters
         ----------

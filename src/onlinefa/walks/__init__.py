@@ -1,4 +1,4 @@
-"""Walks of stochastic gradients over weights, whose states an online estimator learns from."""
+"""Walks: sequences of weights along stochastic gradients, which online estimators are fitted to."""
 
 from onlinefa.walks.adaptive import AdaptiveLangevin
 from onlinefa.walks.base import Walk, WalkDiverged

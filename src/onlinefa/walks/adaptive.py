@@ -35,7 +35,7 @@ class AdaptiveLangevin(Langevin):
 
     The walk begins with stochastic gradient descent and continues in windows, each as long as
     everything before it. The first window is SGLD without a preconditioner. In every window, two
-    factor analyses are fitted online, to the weights and to their gradients; they determine
+    factor analyses are fitted online, to the weights and to their gradients; they determine the
     preconditioner, step and noise of the next window. With corrected noise, the first eighth of a
     window then measures the second moment of gradients. The remaining weights of the window follow
     one stationary law. No window is stored: memory is that of a few blocks of rows and of D (K + 1)
@@ -62,7 +62,7 @@ class AdaptiveLangevin(Langevin):
         the KL divergence of its law from the posterior, 2 D over the trace of the covariance of
         gradients, unless that is unstable; it has no preconditioner.
     control_variate : bool, default=False
-        Whether gradients have a control variate, around the end of the descent.
+        Whether gradients have a control variate, whose anchor is the end of the descent.
     batch_size : int, default=32
         Number of rows of a batch, drawn with replacement.
     random_state : int, numpy.random.Generator or None, default=None

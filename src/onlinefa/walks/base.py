@@ -1,4 +1,4 @@
-"""The base class of walks: weights that stochastic gradients move, and a guard against divergence.
+"""Base class of walks, which move weights along stochastic gradients and detect divergence.
 
 A walk produces the weights that an online estimator is fitted to. Its steps follow gradients of an
 energy (a `Target`) that are estimated from batches of rows.
@@ -21,8 +21,9 @@ __all__ = ["Walk", "WalkDiverged"]
 
 _CHUNK = 256  # number of steps between two checks of stability
 _FIRST_GRADIENTS = 8
-# A walk is unstable if the mean square of its whitened gradients over a chunk is this many times
-# that at its start, and that of a stable walk with its step.
+# A walk is unstable if the mean square of its whitened gradients over a chunk is more than this
+# many times the larger of two numbers: the mean square at its start, and the bound for a stable
+# walk with its step.
 _UNSTABLE = 100.0
 _MOST_HALVINGS = 60
 
@@ -50,8 +51,8 @@ class Walk(ABC):
     batch_size : int, default=32
         Number of rows of a batch.
     sampling : {"replacement", "reshuffled", "full"}, default="replacement"
-        How batches are drawn. The stated laws hold for independent batches. The errors of
-        reshuffled batches cancel in part over an epoch.
+        How batches are drawn. The stationary laws that subclasses state hold for independent
+        batches. The errors of reshuffled batches cancel in part over an epoch.
     random_state : int, numpy.random.Generator or None, default=None
         Source of batches and of noise.
 
@@ -205,7 +206,7 @@ class Walk(ABC):
     # -- the mean gradient ---------------------------------------------------------------------
 
     def forget_gradients(self) -> None:
-        """Begin a new mean gradient, for an estimate from the weights from here on."""
+        """Restart the mean gradient, for an estimate from the weights visited from now on."""
         self._gradient_sum = np.zeros(self.target.dimension)
         self._gradient_count = 0
 

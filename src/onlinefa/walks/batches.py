@@ -1,4 +1,4 @@
-"""Batches of rows, drawn with replacement or by reshuffling."""
+"""Batches of rows: drawn with replacement, by reshuffling, or all rows."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Full(Sampler):
 def make_sampler(
     sampling: Sampling, n_rows: int, batch_size: int, random: np.random.Generator
 ) -> Sampler:
-    """Return the sampler of a name.
+    """Create the sampler with a name.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def make_sampler(
     n_rows : int
         Number of rows of the table.
     batch_size : int
-        Number of rows of a batch; ignored for full batches.
+        Number of rows of a batch, between 1 and `n_rows`. Full batches do not use it.
     random : numpy.random.Generator
         Source of randomness.
     """

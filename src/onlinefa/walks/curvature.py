@@ -19,8 +19,8 @@ def estimate_curvature(
 ) -> tuple[float, int]:
     """Estimate the largest eigenvalue of the Hessian of each batch, and return the largest.
 
-    A step of gradient descent contracts for every batch if it is below two over the largest
-    eigenvalue of that batch's Hessian. Products with the Hessian are differences of gradients of
+    Gradient descent on a batch is stable if its step is below two over the largest eigenvalue of
+    the Hessian of the batch. Products with the Hessian are computed as differences of gradients of
     the same batch.
 
     Parameters

@@ -16,10 +16,11 @@ __all__ = ["CyclicalLangevin"]
 class CyclicalLangevin(Walk):
     """Langevin dynamics whose step falls from a large value to zero in every cycle.
 
-    In the first part of a cycle, the walk explores: large steps without noise. In the rest it
-    samples, with small steps and the noise of SGLD. Only the weights of this part are observed.
-    The method is cyclical SG-MCMC (Zhang et al., 2020). As steps change, there is no exact
-    stationary law; the observed weights follow the target up to errors of the order of the steps.
+    In the first part of a cycle, exploration, the walk takes large steps without noise. In the
+    second part, sampling, it takes small steps with the noise of SGLD. `observe` returns the
+    weights of the second part only. The method is cyclical SG-MCMC (Zhang et al., 2020). Because
+    the steps change, there is no exact stationary law; the observed weights follow the target up to
+    errors of the order of the steps.
 
     Parameters
     ----------

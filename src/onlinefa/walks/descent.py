@@ -20,7 +20,7 @@ LEAST_GRADIENTS = 100
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where gradient descent has ended, and what is known about gradients there.
+    """Result of a gradient descent: its weights, and the curvature and gradients at them.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def descend(
     batch_size: int,
     random: np.random.Generator,
 ) -> Descent:
-    """Descend with a step of one over the largest curvature.
+    """Run stochastic gradient descent with a step of one over the largest curvature.
 
     Parameters
     ----------

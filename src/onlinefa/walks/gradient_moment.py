@@ -1,4 +1,4 @@
-"""The second moment of whitened gradients, which decides how much noise a Langevin step adds."""
+"""Second moment of whitened gradients, which determines how much noise a Langevin step adds."""
 
 from __future__ import annotations
 

@@ -77,8 +77,9 @@ class Target(ABC):
     def with_control_variate(self, anchor: Array) -> Target:
         """Return the same energy with gradients that vary less between batches near an anchor.
 
-        The gradient of a batch is that at the anchor for the whole table, plus the difference
-        between those of the batch at the weights and at the anchor (Baker et al., 2019).
+        The gradient of a batch is replaced by the gradient of the whole table at the anchor, plus
+        the difference between the gradients of the batch at the weights and at the anchor (Baker et
+        al., 2019).
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class LeastSquares(Target):
         """Return the same energy with gradients that vary less between batches near an anchor.
 
         With the fitted values at the anchor as targets, the misfit of a batch is zero at the
-        anchor. What that changes in the gradient is constant, and is a linear term.
+        anchor. The resulting change of the gradient is constant, and becomes the linear term.
         """
         full = self.gradient(anchor, np.arange(self.n_rows))
         return LeastSquares(

@@ -27,7 +27,7 @@ class Underdamped(Walk):
     start : ndarray of shape (D,)
         Initial weights.
     friction : float, default=1.0
-        Rate at which the velocity is forgotten.
+        Rate at which the velocity decays.
     **options
         `step` and the other parameters of `Walk`.
     """
@@ -63,7 +63,7 @@ class Underdamped(Walk):
         """Return a bound for the mean squared length of whitened gradients of a stable walk.
 
         A stable step is below two over the square root of the largest curvature, so that the mean
-        square of each whitened gradient is below four over its square.
+        square of each whitened gradient is below four over the square of the step.
         """
         return 4 * self.target.dimension / self.step**2
 

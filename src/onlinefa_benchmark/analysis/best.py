@@ -1,6 +1,6 @@
-"""Decide which algorithm is the best of a setting.
+"""The rule by which algorithms count as the best of a setting.
 
-Tables, charts and verdicts all follow the rule of `mark_best`.
+Tables, charts and verdicts all use `mark_best`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Comparisons: each algorithm tested against one of them, and ranks of algorithms.
+"""Comparisons: tests of all algorithms against one of them, and ranks of algorithms.
 
 Only the last step is compared. The family of tests over which p is adjusted is everything that one
 table prints: all algorithms in all settings of an experiment, by one metric. The adjustment does
@@ -73,9 +73,9 @@ def _compare_metric(
     rows: pd.DataFrame, reference: str, setting: list[str], references: Collection[str]
 ) -> pd.DataFrame:
     rows = rows[rows["step"] == rows["step"].max()]
-    # An algorithm that neither has a value anywhere nor diverged is not measured by this metric:
-    # angles of factors, for example, without factors. A failed cell is included if other cells of
-    # the algorithm are, or if all of them failed.
+    # An algorithm that neither has a value anywhere nor diverged is not measured by this metric;
+    # an example is the angles between factors for an algorithm without factors. A failed cell is
+    # included if other cells of the algorithm are, or if all of them failed.
     is_measured = rows["loss"].notna() | (rows["status"] == "diverged")
     has_failed = rows["status"] == FAILED
     rows = rows[

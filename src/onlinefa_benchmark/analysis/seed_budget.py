@@ -1,8 +1,8 @@
-"""Decide how many seeds a setting needs until its standard errors are small enough.
+"""The number of seeds that a setting needs until its standard errors are small enough.
 
 A setting is a combination of values of all axes but the algorithm; algorithms are compared within a
-setting. Seeds are added for all algorithms of a setting at once, because comparisons are paired: of
-two algorithms with different seeds, one may have easier ones.
+setting. Seeds are added for all algorithms of a setting at once, because comparisons are paired:
+with different seeds, one algorithm may have easier problems than another.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Standing:
     algorithm : str
         Name of the algorithm.
     error : float
-        Its standard error; not a number if there is one value only.
+        Its standard error; NaN if there is only one value.
     target : float
         Largest standard error that is accepted.
     wanted : int
-        Number of seeds that it should have, as far as allowed.
+        Number of seeds that it should have, at most the number that is allowed.
     """
 
     algorithm: str
@@ -157,7 +157,7 @@ def _find_standings(
 def seeds_for(target: float, seeds: int, error: float) -> int:
     """Return the number of seeds that meets a target.
 
-    The number is based on a standard error that falls with the square root of the number of seeds.
+    The number assumes that the standard error falls with the square root of the number of seeds.
     It is no more than twice the present number, because a standard error of few values is
     inaccurate.
     """

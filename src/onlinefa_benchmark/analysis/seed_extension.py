@@ -1,4 +1,4 @@
-"""Add seeds to settings whose standard errors are too large."""
+"""Addition of seeds to settings whose standard errors are too large."""
 
 from __future__ import annotations
 

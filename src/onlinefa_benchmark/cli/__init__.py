@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command; an expected error is one line and exit code 1."""
+    """Run a command; report an expected error in one line, with exit code 1."""
     from onlinefa_benchmark.cli.common import UserError
 
     try:

@@ -1,4 +1,4 @@
-"""Find one cell among the results, and format its rows, parameters and provenance."""
+"""Search for one cell among the results, and the text of its rows, parameters and provenance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_RECORDED = "not recorded"
 
 
 class AmbiguousCell(LookupError):
-    """A name fits no cell, or several; the message lists them."""
+    """Exception for a name that fits no cell, or several; the message lists them."""
 
 
 @dataclass(frozen=True)

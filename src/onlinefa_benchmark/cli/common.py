@@ -20,7 +20,7 @@ Command = Callable[[argparse.Namespace], int]
 
 
 class UserError(Exception):
-    """An expected error, whose message is all that a user needs."""
+    """Exception for an expected error, which is reported by its message alone."""
 
 
 def add_config_options(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Format a plan: a line for each algorithm, what has changed, and the estimated time."""
+"""Text of a plan: a line for each algorithm, what has changed, and the estimated time."""
 
 from __future__ import annotations
 

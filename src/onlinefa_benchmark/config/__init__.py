@@ -78,7 +78,7 @@ class Config(Strict):
         default=None,
         description="folder with tables of your own, relative to where you run snakemake",
     )
-    # Of a configuration that was read from a checked file.
+    # Filled if the configuration was read from a checked file.
     _facts: dict[str, AlgorithmFacts] = PrivateAttr(default_factory=dict)
 
     @field_validator("device")
@@ -135,7 +135,7 @@ class Config(Strict):
         return self.settings_of(variant.algorithm) | variant.settings
 
     def references(self, experiment: str) -> set[str]:
-        """Return the algorithms of an experiment that others are compared with."""
+        """Return the reference algorithms of an experiment, which are never ranked."""
         config = self.experiment(experiment)
         return {
             name
@@ -144,10 +144,10 @@ class Config(Strict):
         }
 
     def digest(self, names: Iterable[str] | None = None) -> str:
-        """Return a digest of what decides the results of some experiments, by default of all.
+        """Return a digest of what determines the results of some experiments, by default of all.
 
         It does not cover `data_dir`, because the values of tables are pinned, nor `more_seeds`,
-        which decides when to add seeds but not what they show.
+        which determines when seeds are added but not their results.
         """
         names = list(self.experiments if names is None else names)
         part = self.model_dump(mode="json", exclude={"data_dir", *experiments.names()})

@@ -1,4 +1,4 @@
-"""Check a configuration before any job starts: one line for each mistake."""
+"""Validation of a configuration before any job starts, with one line for each mistake."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Mistake = tuple[Place, str]
 
 
 class ConfigError(ValueError):
-    """A configuration is wrong; the message has one line for each mistake."""
+    """Exception for a wrong configuration; the message has one line for each mistake."""
 
 
 def validate(values: dict[str, Any], files: Sequence[str] = ()) -> Config:

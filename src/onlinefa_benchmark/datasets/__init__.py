@@ -1,6 +1,6 @@
 """Regression tables of the UCI archive: one file for each dataset, found by its name.
 
-A file ``boston.py`` in this folder *is* the dataset ``boston``: it defines a `Table` with the name
+A file ``boston.py`` in this folder defines the dataset ``boston`` as a `Table` with the name
 ``TABLE``. The values are not part of the package; they are downloaded and compared with a digest.
 """
 

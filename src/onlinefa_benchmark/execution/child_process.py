@@ -1,7 +1,7 @@
-"""Run work in a child process, so that the parent can report which cells a killed child worked on.
+"""Work in a child process, so that the parent can report which cells a killed child worked on.
 
-The kernel kills processes that take too much memory, without notice. The parent imports nothing and
-only waits, so that the child is the larger process and the one that is killed.
+The kernel kills processes that take too much memory, without notice. The parent imports no large
+module and only waits, so that the child is the larger process and the one that is killed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from onlinefa_benchmark.execution.errors import LONGEST_MESSAGE, format_message
 Begin = Callable[[Iterable[str]], None]
 """Report the names of cells that are about to be fitted, or none when they are done."""
 Work = Callable[[Begin, Mapping[str, str]], int]
-"""Fit cells and return an exit code, given `Begin` and the reasons of cells that are lost."""
+"""Fit cells and return an exit code, given `Begin` and the lost cells with their reasons."""
 
-# A request to stop is no failure: a job is preempted, its time is over, or Ctrl-C was pressed.
+# Requests to stop, which are not failures: the job is preempted, its time is over, or Ctrl-C was
+# pressed.
 _REQUESTS = (signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG = 1
 

@@ -1,4 +1,4 @@
-"""Fit the cells of a bundle: what a fit job of the workflow does."""
+"""Fit jobs of the workflow: the fits of the cells of a bundle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ log = logging.getLogger(__name__)
 
 
 class OutOfMemory(RuntimeError):
-    """Some cells ran out of memory before the last attempt; the others are in the store."""
+    """Exception for cells that ran out of memory before the last attempt.
+
+    The other cells of the job are in the store.
+    """
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class Job:
 def fit_bundle(bundle: Bundle, job: Job, output: Path) -> None:
     """Fit the cells that are not in the store yet, then write all rows of the bundle.
 
-    A cell that fails has a row with the reason. Only a fault of the machine is an exception.
+    A cell that fails has a row with the reason. An exception is raised only for an error of the
+    machine and, before the last attempt, for cells that run out of memory.
     """
     cells = {cell.digest(): cell for cell in bundle.cells()}
     found = _read_store(cells, job.store)
@@ -131,7 +135,7 @@ def _fit_batch(
     batch : list of Cell
         The cells.
     job : Job
-        What the job works with.
+        The job.
     device : str
         Device of the fits.
     found : dict
