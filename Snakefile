@@ -66,7 +66,8 @@ onsuccess:
         )
 
 
-# Whatever the error was, the next run would treat files with failed cells as finished.
+# Files with failed cells are deleted after any error, because the next run would treat them as
+# finished.
 onerror:
     from onlinefa_benchmark.analysis.failures import delete_files_with_failures
 

@@ -71,7 +71,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
 
 
 class _Effective(ast.NodeTransformer):
-    """Drops docstrings and imports for the type checker, which have no effect on a result."""
+    """Filter of docstrings and imports for the type checker, which have no effect on a result."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else node
@@ -102,7 +102,7 @@ def _is_module(name: str) -> bool:
 
 
 def _path(module: str) -> Path:
-    """Return a module's file, whether or not there is one."""
+    """Return the path of a module's file, whether or not the file exists."""
     top, *below = module.split(".")
     path = _folder(top).joinpath(*below)
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -62,7 +62,7 @@ def _split_by_seeds(
 ) -> Iterator[tuple[list[Group], list[int]]]:
     """Yield all groups with the configured seeds, then the extra seeds of groups that have them.
 
-    The bundles of the configured seeds therefore stay as they are, whatever seeds are added.
+    Added seeds therefore do not change the bundles of the configured seeds.
     """
     seeds = [own.seeds_of(group.axes) for group in groups]
     most, start = max(seeds, key=len), 0

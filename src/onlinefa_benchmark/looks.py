@@ -83,7 +83,7 @@ def look(algorithm: str) -> Look:
 
 
 def sort_key(algorithm: str) -> tuple[int, str]:
-    """Return the key that sorts algorithms with a look first, in its order, then others by name."""
+    """Return a key that sorts algorithms with an entry first, in their order, then by name."""
     listed = list(_LOOKS)
     return (listed.index(algorithm) if algorithm in listed else len(listed), algorithm)
 

@@ -1,4 +1,4 @@
-"""One thread for everything that computes, because the order of sums decides their last bits."""
+"""Limit of one thread for all computations, because rounding depends on the order of sums."""
 
 from __future__ import annotations
 

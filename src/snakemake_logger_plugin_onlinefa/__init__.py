@@ -1,8 +1,8 @@
 """Snakemake's logger plugin ``onlinefa``: the progress of a run in cells, and the time left.
 
 Dry runs, and runs with ``--quiet`` or ``--quiet progress``, look as they do without the plugin.
-Snakemake loads every logger plugin it finds, in its jobs as well, so that this one imports its
-other modules when they are used.
+Snakemake loads every logger plugin that it finds, in its jobs as well. The plugin therefore imports
+its other modules only when they are used.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LARGEST_SHARE = 0.05  # of the time that updates take, however slow the file sy
 
 
 class LogHandler(LogHandlerBase):
-    """Handles the messages of Snakemake."""
+    """Handler of Snakemake's messages."""
 
     def __post_init__(self) -> None:
         from snakemake.logging import (

@@ -1,8 +1,9 @@
-"""Count the cells of a run that are done, running and failed, and estimate the time left.
+"""Counts of the cells of a run that are done, running and failed, and the estimated time left.
 
-The time left is the work that remains divided by the speed of the run so far, both in seconds of
-fitting. The work of a cell is the experiment's own estimate, corrected by how wrong such estimates
-have been in this run. Cells that were in the store before count as done, but not for the speed.
+The time left is the remaining work divided by the speed of the run so far. Work is measured in
+seconds of fitting. The work of a cell is the experiment's own estimate, times the ratio of measured
+to estimated seconds of similar cells in this run. Cells that were in the store before the run count
+as done, but not for the speed.
 """
 
 from __future__ import annotations
@@ -165,11 +166,11 @@ class CellCounts:
         if left == 0:
             return None
         speed = work / (now - self._first)
-        # The cells of a job come one after the other, however many cores are idle by then.
+        # The cells of a job are fitted one after the other, even if other cores are idle.
         return max(left / speed, longest)
 
     def _corrections(self) -> Mapping[tuple[str, ...], float]:
-        """Return, by kind of cells, the time that they took over the estimate."""
+        """Return, by kind of cells, the ratio of measured to estimated seconds."""
         taken: defaultdict[tuple[str, ...], float] = defaultdict(float)
         estimated: defaultdict[tuple[str, ...], float] = defaultdict(float)
         for fit in self._all():

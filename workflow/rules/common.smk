@@ -32,9 +32,9 @@ try:
 except ConfigError as error:
     sys.exit(str(error))
 
-# Jobs read the checked configuration from a file that `onstart` writes. Its name is no parameter of
-# a rule, because it changes with the configuration of other experiments as well; a digest of the
-# part that concerns a rule is.
+# Jobs read the checked configuration from a file that `onstart` writes. Its name is not a parameter
+# of rules, because it changes with the configuration of other experiments as well. The parameter of
+# a rule is a digest of the part of the configuration that concerns the rule.
 CONFIG_FILE = checked_path(CONFIG, Path("results/config"))
 
 # Jobs import the source that planned them, also in a conda environment that does not have it.
@@ -75,7 +75,7 @@ wildcard_constraints:
 
 
 def bundle_of(wildcards):
-    """Return the cells of a fit job."""
+    """Return the bundle of a fit job."""
     if wildcards.bundle not in BUNDLES:
         raise WorkflowError(f"{wildcards.bundle} is not in the configured grid")
     return BUNDLES[wildcards.bundle]

@@ -15,14 +15,15 @@ rule fetch:
         "results/logs/fetch/{dataset}.log",
     benchmark:
         "results/benchmarks/fetch/{dataset}.tsv"
-    # Before any fit, because some fits wait for it: the priority of all fits together.
+    # Datasets are fetched before any fit, because some fits wait for them: the priority is the sum
+    # of those of all fits.
     priority: lambda wildcards: round(sum(map(estimate_seconds, BUNDLES.values())))
     conda:
         "../../envs/onlinefa.yaml"
     params:
         values=lambda wildcards: datasets.table(wildcards.dataset).digest,
-    # The user's folder is no parameter but an environment variable: the source of a table does not
-    # change its values, and a table that was fetched must not be fetched again.
+    # The user's folder is an environment variable and not a parameter: the source of a table does
+    # not change its values, and a table that was fetched must not be fetched again.
     shell:
         r"""
         python -m onlinefa_benchmark fetch {wildcards.dataset:q} \

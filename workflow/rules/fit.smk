@@ -1,8 +1,8 @@
 # Fit cells. A job fits the cells of one bundle that are not in the store yet. A cell that fails is
 # recorded as `failed`; a job that runs out of memory or time, or whose machine fails, is retried.
 
-# Profiles set `retries` to one less. The rule sets none: Snakemake runs again inside a cluster's job,
-# and would retry within the limits of that job, without more memory.
+# Profiles set `retries` to ATTEMPTS - 1. The rule does not set it: on a cluster, Snakemake runs
+# again inside each job, and would retry within the limits of that job, without more memory.
 ATTEMPTS = 3
 
 
@@ -18,7 +18,7 @@ rule fit:
         "results/benchmarks/fit/{bundle}.tsv"
     wildcard_constraints:
         bundle=r"(?!.*/device~).+",
-    # The longest first: a long job that starts last runs alone, while the other cores are idle.
+    # The longest jobs start first: a long job that starts last runs alone, while other cores are idle.
     priority: lambda wildcards: round(estimate_seconds(bundle_of(wildcards)))
     conda:
         "../../envs/onlinefa.yaml"

@@ -1,7 +1,8 @@
 # Add seeds where standard errors are too large, once. The next run fits the seeds that are added.
 
 
-# The file of seeds is no output: Snakemake would delete it before the job, with the earlier decisions.
+# The file of seeds is not an output: Snakemake would delete it, with the earlier decisions, before
+# the job.
 # Without outputs (a benchmark file counts as one), the rule runs whenever it is a target.
 rule more_seeds:
     input:

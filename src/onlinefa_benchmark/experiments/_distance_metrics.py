@@ -15,5 +15,5 @@ _LABELS = {
 
 
 def distance_metrics(*main: str) -> tuple[Metric, ...]:
-    """Return all distances, of which algorithms are tested against one another by the main ones."""
+    """Return the metrics of all distances; algorithms are tested by those whose names are given."""
     return tuple(Metric(name, label, is_main=name in main) for name, label in _LABELS.items())

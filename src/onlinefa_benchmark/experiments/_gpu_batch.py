@@ -1,4 +1,4 @@
-"""Fit the seeds of a group at once, on a GPU, with the results of fits one after the other."""
+"""Fits of all seeds of a group at once on a GPU, with the results of fits one after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MakeTrial = Callable[["Cell", "Context"], Trial]
 def run_batch(
     cells: Sequence[Cell], make_trial: MakeTrial, context: Context
 ) -> list[list[Measurement]]:
-    """Return the measurements of each of some cells that differ in the seed alone.
+    """Compute cells that differ in the seed alone, and return the measurements of each.
 
     The seconds of a cell are its share of the time that all of them took together.
     """

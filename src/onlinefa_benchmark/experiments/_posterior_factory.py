@@ -1,4 +1,4 @@
-"""Build the posterior over functions of a network that a cell compares."""
+"""Construction of the posterior over functions of a network that a cell measures."""
 
 from __future__ import annotations
 

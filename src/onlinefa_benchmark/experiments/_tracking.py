@@ -1,4 +1,4 @@
-"""Feed a stream of observations to an estimator, and measure what it has learned on the way."""
+"""Fits of an estimator to a stream of observations, with measurements of the estimate at steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Metric = tuple[str, Index]
 
 
 class StreamDiverged(ArithmeticError):
-    """The source of the observations diverges."""
+    """Exception for a source of observations that diverges."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Trial:
 
 
 def scalars(values: Mapping[str, Value]) -> dict[Metric, Value]:
-    """Return metrics without an index by name and empty index."""
+    """Return metrics that have no index by name and empty index, given metrics by name."""
     return {(name, ()): value for name, value in values.items()}
 
 

@@ -182,7 +182,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def estimate_seconds(self, group: Group) -> float:
-        """Estimate the seconds of one cell of a group, right to a factor of about five."""
+        """Estimate the seconds of one cell of a group, to within a factor of about five."""
 
     def algorithm_parameters(self, config: Any, facts: AlgorithmFacts) -> dict[str, Any]:
         """Return parameters that only some algorithms depend on, given facts of an algorithm."""

@@ -1,7 +1,7 @@
 """Metrics that can be added to experiments: one file each, found by its name.
 
-A file ``total_variance.py`` in this folder *is* the metric ``total_variance``: it defines a
-``METRIC``. A configuration adds it to an experiment with ``metrics: [total_variance]``.
+A file ``total_variance.py`` in this folder defines the metric ``total_variance`` as its ``METRIC``.
+A configuration adds it to an experiment with ``metrics: [total_variance]``.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _JITTERS = (1e-12, 1e-10, 1e-8, 1e-6)
 
 
 class NotPositiveDefinite(ArithmeticError):
-    """A kernel matrix has no Cholesky decomposition, even with the largest jitter."""
+    """Exception for a kernel matrix that is not positive definite, even with the largest jitter."""
 
 
 @dataclass(frozen=True, eq=False)

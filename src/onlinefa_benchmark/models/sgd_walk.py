@@ -23,11 +23,11 @@ _MAX_ITERATIONS = 10_000
 
 
 class WalkDiverged(ArithmeticError):
-    """The weights of SGD have become too large, because the learning rate is too large."""
+    """Exception for a walk whose weights become too large, because of a large learning rate."""
 
 
 class NoStationaryLaw(ArithmeticError):
-    """The walk has no stationary distribution, because the learning rate is too large."""
+    """Exception for a walk without a stationary law, because of a large learning rate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def stationary_law(descent: Descent) -> LowRankGaussian:
     Returns
     -------
     LowRankGaussian
-        The Gaussian with the mean and covariance of what is observed of the walk.
+        The Gaussian with the mean and covariance of the observed weights.
 
     Raises
     ------
@@ -193,10 +193,10 @@ def stationary_law(descent: Descent) -> LowRankGaussian:
 
 
 def critical_rate(regression: LinearRegression, batch: int) -> float:
-    """Return the learning rate from which the covariance of a walk with replacement diverges.
+    """Return the least learning rate at which the covariance of a walk with replacement diverges.
 
-    A step takes the covariance S to (I - rate H) S (I - rate H) plus rate^2 / batch times a linear
-    function of S. This is a matrix on D^2 numbers, whose largest eigenvalue must be below one.
+    A step maps the covariance S to (I - rate H) S (I - rate H) plus rate^2 / batch times a linear
+    function of S. This map is a D^2 x D^2 matrix, whose largest eigenvalue must be below one.
 
     Parameters
     ----------

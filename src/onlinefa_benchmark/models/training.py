@@ -26,7 +26,7 @@ class Networks:
 
     Weights are of shape (B, R, D), in units of each prior. The runs differ in their starts and in
     their batches; run r of one network has the same batches as run r of another. Computations are
-    in single precision, as is common for networks; they take two thirds of the time.
+    in single precision, as is common for networks, in two thirds of the time of double precision.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Networks:
         batch: int,
         random: np.random.Generator,
     ) -> NDArray[np.float32]:
-        """Walk with SGD and return the weights after every few steps.
+        """Run SGD with constant learning rates, and return the weights after every few steps.
 
         A walk that diverges has values that are not finite from then on; the other walks continue.
 

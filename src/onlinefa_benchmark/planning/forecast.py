@@ -14,7 +14,7 @@ from onlinefa_benchmark.storage.schema import key_columns, key_values
 
 
 class Source(StrEnum):
-    """What an estimate is based on, from the best to the worst."""
+    """Basis of an estimate, from the best to the worst."""
 
     GROUP = "by earlier fits of the same group of seeds"
     ALGORITHM = "by earlier fits of the same experiment and algorithm"

@@ -1,4 +1,4 @@
-"""Compare the configured cells with the existing results."""
+"""Comparison of the configured cells with the existing results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onlinefa_benchmark.storage.store import Store
 
 
 class State(StrEnum):
-    """What the next run does with a cell, or why it fits it."""
+    """State of a cell: what the next run does with it, or why it has to be fitted."""
 
     UP_TO_DATE = "up to date"
     IN_STORE = "in store"

@@ -21,7 +21,7 @@ _DARK, _PALE = "#333333", "#888888"
 def draw_ranks(comparison: pd.DataFrame, metric: Metric) -> Figure:
     """Draw the average ranks of algorithms by one metric.
 
-    Coordinates are inches: names are left of zero, and what hangs from the line is below zero.
+    Coordinates are in inches. The line of ranks begins at (0, 0), and y increases downwards.
     """
     ranks = ranking(comparison, metric.name)
     if not ranks.is_tested:

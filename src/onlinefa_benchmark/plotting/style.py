@@ -21,9 +21,9 @@ matplotlib.rcParams |= {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "lines.markersize": 4.5,
-    "pdf.fonttype": 42,  # text stays text
+    "pdf.fonttype": 42,  # text is stored as text, not as shapes
     "svg.fonttype": "none",
-    "svg.hashsalt": "onlinefa",  # the same figure is the same file
+    "svg.hashsalt": "onlinefa",  # the same figure gives the same file
 }
 
 

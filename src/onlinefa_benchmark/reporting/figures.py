@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 
-# Without a date, the same figure is the same file.
+# Without a date, the same figure gives the same file.
 _METADATA: dict[str, dict[str, None]] = {
     "png": {},
     "svg": {"Date": None},

@@ -46,7 +46,7 @@ class Ranking:
     block_name : str
         What a block is, in the plural.
     p : float
-        p of Friedman's test that all algorithms are the same; not a number if there is no test.
+        p of Friedman's test that all algorithms are the same; NaN if there is no test.
     """
 
     ranks: pd.Series

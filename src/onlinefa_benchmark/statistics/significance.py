@@ -1,4 +1,4 @@
-"""Tests of paired differences, and how many pairs it takes to show one."""
+"""Tests of paired differences, and the number of pairs that they need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def signed_rank(differences: Array) -> tuple[float, float]:
     Parameters
     ----------
     differences : array of shape (n_pairs,)
-        Not a number where a pair was not tried. Zeros are left out.
+        Paired differences; NaN where a pair was not tried. Zeros are left out.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def signed_rank(differences: Array) -> tuple[float, float]:
         From -1 (all differences are negative) to 1 (all are positive): the share of the sum of
         ranks that belongs to positive differences, minus the other share.
     p : float
-        Two-sided p; 1 if all differences are zero, not a number if there is no pair.
+        Two-sided p; 1 if all differences are zero, NaN if there is no pair.
     """
     differences = differences[~np.isnan(differences)]
     if not len(differences):
@@ -77,7 +77,7 @@ def holm(p: Array) -> Array:
     Parameters
     ----------
     p : array of shape (n_tests,)
-        Not a number where nothing was tested; such entries do not count.
+        Values of p; NaN where nothing was tested. Such entries do not count.
     """
     p = np.asarray(p, dtype=float)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
@@ -116,8 +116,8 @@ def power(pairs: Array, effect: Array) -> Array:
 def seeds_needed(difference: Array, deviation: Array) -> Array:
     """Compute the least number of pairs that shows a mean difference with a power of 80 %.
 
-    It holds for one test, without adjustment, and if the observed mean and standard deviation are
-    the true ones.
+    The number is for one test, without adjustment, and assumes that the observed mean and standard
+    deviation are the true ones.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def seeds_needed(difference: Array, deviation: Array) -> Array:
     Returns
     -------
     array
-        Infinite above `MOST_SEEDS`; not a number where the effect is not defined.
+        Numbers of pairs; infinite above `MOST_SEEDS`, NaN where the effect is not defined.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.abs(difference) / deviation

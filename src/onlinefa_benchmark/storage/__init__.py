@@ -1,1 +1,1 @@
-"""Result files, the store of finished cells, and what is known of earlier fits."""
+"""Result files, the store of finished cells, and records of earlier fits."""

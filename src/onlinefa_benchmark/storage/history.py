@@ -22,7 +22,7 @@ from onlinefa_benchmark.storage.store import IDENTITY, Store
 
 @dataclass(frozen=True)
 class Identity:
-    """What decided a result, besides its keys."""
+    """Parameters and code that determined a result, besides its keys."""
 
     parameters: Mapping[str, Any]
     code: str
@@ -41,7 +41,7 @@ class EarlierFit:
     seconds : float or None
         Time that the fit took; None for a cell that failed.
     identity : Identity or None
-        What decided the result; None where it was not recorded.
+        Parameters and code of the fit; None if they were not recorded.
     """
 
     digest: str

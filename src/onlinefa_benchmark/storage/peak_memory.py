@@ -12,7 +12,7 @@ def peak_bytes() -> int:
     try:
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
-    except (OSError, IndexError):  # not Linux, where this would include the parent's peak
+    except (OSError, IndexError):  # not Linux; there, ru_maxrss would include the parent's peak
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if platform.system() == "Darwin" else peak * 1024
 

@@ -1,4 +1,4 @@
-"""Where a result comes from: commit, versions, host, device, peak memory."""
+"""Provenance of a result: commit, versions, host, device and peak memory."""
 
 from __future__ import annotations
 

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 
 class ResultError(ValueError):
-    """Results cannot be aggregated; the message is one line."""
+    """Exception for results that cannot be aggregated; the message is one line."""
 
 
 class BadFile(ResultError):
-    """A file of results cannot be used; the message names the file, the problem and the remedy."""
+    """Exception for a file of results that cannot be used.
+
+    The message names the file, the problem and the remedy.
+    """
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}; delete it and run again")

@@ -19,7 +19,7 @@ from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.result_file import ResultError
 
 IDENTITY = b"onlinefa_cell"
-"""Metadata key of an entry: everything that decides its rows."""
+"""Metadata key of an entry: everything that determines its rows."""
 
 
 class Store:
@@ -52,7 +52,7 @@ class Store:
         Parameters
         ----------
         beginning : str
-            Only cells whose digests begin so: empty, or two characters or more.
+            Beginning of the digests: empty for all cells, or at least two characters.
         """
         folder = beginning[:2] or "[0-9a-f][0-9a-f]"
         finished = self.folder.glob(f"{folder}/{beginning}*.parquet")

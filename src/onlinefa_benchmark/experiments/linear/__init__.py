@@ -66,7 +66,7 @@ class SGDConfig(ExperimentConfig):
         return epochs
 
     def walk_parameters(self) -> dict[str, Any]:
-        """Return what decides a walk, besides the learning rate."""
+        """Return the parameters of a walk, except for the learning rate."""
         names = ("batch", "warm_up", "every", "epochs")
         return {name: getattr(self, name) for name in names}
 
@@ -224,7 +224,7 @@ class Linear(Experiment):
 
     @staticmethod
     def _parameters(config: Any, walk: str) -> dict[str, Any]:
-        """Return what decides a walk; Langevin walks choose their steps and windows themselves."""
+        """Return the parameters of a walk; Langevin walks choose their step sizes and windows."""
         if walk in LANGEVIN_WALKS:
             return {"batch": config.batch, "epochs": config.epochs}
         return config.walk_parameters() | {"learning_rate": config.learning_rate}
@@ -236,7 +236,11 @@ class Linear(Experiment):
         return epoch * float(group.parameters["epochs"])
 
     def computation_of(self, axes: Mapping[str, AxisValue]) -> str:
-        """Return the module that computes a cell: walks of SGD do not depend on the others."""
+        """Return the module that computes a cell.
+
+        Walks of SGD and Langevin walks have separate modules, so that the fingerprints of the
+        former do not depend on the code of the latter.
+        """
         is_langevin = axes.get("walk") in LANGEVIN_WALKS
         return f"{_HERE}.langevin_computation" if is_langevin else self.computation
 

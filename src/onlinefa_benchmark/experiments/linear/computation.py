@@ -1,4 +1,4 @@
-"""Follow the walk of SGD over the linear regression of a table."""
+"""Fits to the walk of SGD over the linear regression of a table."""
 
 from __future__ import annotations
 

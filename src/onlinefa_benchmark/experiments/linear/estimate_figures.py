@@ -20,7 +20,7 @@ from onlinefa_benchmark.statistics.seeds import describe_seeds
 
 
 def choose_walk(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the kind of walk of the thesis, or else of the next in order."""
+    """Return the rows of one walk: that of the thesis or, without it, the next in order."""
     return summary[summary["walk"] == sorted_values(summary, WALK)[0]]
 
 
@@ -41,7 +41,7 @@ def describe_missing_seeds(rows: pd.DataFrame) -> list[str]:
 def figure_6_4(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     """Draw the true and estimated covariances of one dataset as heat maps.
 
-    Covariances are above, on one scale; below are the same as correlations.
+    The upper row shows covariances, on one scale; the lower row shows the same as correlations.
     """
     rows = choose_walk(summary)
     rows = rows[rows["K"] == rows["K"].max()]

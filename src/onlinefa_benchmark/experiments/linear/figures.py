@@ -49,7 +49,7 @@ _LAYOUT = Layout(
     place="epoch {:,}",
 )
 
-# In the order of the way from the posterior to the estimate.
+# In order, from the posterior to the estimate.
 _STEPS = {
     "loss_of_sgd": ("the walk's stationary law", "#C8C8C8"),
     "loss_of_finite_walk": ("the walk is finite", "#56B4E9"),

@@ -1,4 +1,4 @@
-"""Fit an estimator to Langevin walks over a regression, and compare it with the posterior."""
+"""Fits to Langevin walks over a regression, and their distances from the posterior."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_WINDOWS = 5  # windows end at 1, 1/2, ... 1/16 of the budget
 def run(cell: Cell, context: Context) -> Iterator[Measurement]:
     """Fit one estimator to each window of a walk over one table, and measure it at its end.
 
-    A window is the second half of all steps so far, except for what the walk needs to adapt.
+    A window is the second half of all steps so far, without the steps in which the walk adapts.
     """
     inputs, y = context.read_table(str(cell.axes["dataset"]))
     regression = LinearRegression.of_table(inputs, y)
@@ -106,7 +106,8 @@ def run(cell: Cell, context: Context) -> Iterator[Measurement]:
 def count_windows(epochs: int, steps_per_epoch: int) -> int:
     """Return the number of windows of a walk.
 
-    The first ends after one epoch or more, and enough steps are left before it for the descent.
+    There are as many windows as possible, up to a limit, if the first one ends after at least one
+    epoch and the descent before it has enough steps.
     """
     windows = 1
     while (

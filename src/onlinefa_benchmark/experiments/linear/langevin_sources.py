@@ -37,7 +37,7 @@ _ADAPTIVE: dict[str, dict[str, Any]] = {
 }
 _BLOCK = 256  # number of steps that are observed at once
 # In units of the highest frequency, which the largest curvature of batches bounds. The integrator
-# is stable up to a step of 2, and the velocity is forgotten in 20 steps.
+# is stable up to a step of 2, and the velocity decays by a factor of e in 20 steps.
 _UNDERDAMPED_STEP = 0.5
 _UNDERDAMPED_FRICTION = 0.1
 
@@ -152,7 +152,7 @@ def make_source(
     K: int,
     random: np.random.Generator,
 ) -> Source:
-    """Return the walk of a name.
+    """Create the walk with a name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Follow SGD over a regression with two weights, and record its walk.
+"""Fits to the walk of SGD over a regression with two weights, and a record of the walk.
 
 A walk is named by its learning rate.
 """

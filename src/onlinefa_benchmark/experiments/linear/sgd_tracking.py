@@ -1,4 +1,4 @@
-"""Fit an estimator along the walk of SGD over a regression, and compare it with the posterior."""
+"""Fits to the walk of SGD over a regression, and their distances from the posterior."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Cell
     from onlinefa_benchmark.context import Context
 
-# A batch algorithm starts from the whole walk at every measurement, so it is measured ten times
-# less often.
+# A batch algorithm computes its estimate anew at every measurement. It is therefore measured ten
+# times less often.
 _BATCH_EVERY = 10
 
 

@@ -34,7 +34,7 @@ _HERE = "onlinefa_benchmark.experiments.network"
 # Seconds of one core for a candidate's step and a weight, with its share of the training.
 _STEP = 5e-7
 
-# Of scikit-learn's digits: images are those that are neither test nor validation.
+# Of scikit-learn's digits; the images are those for training, without test and validation parts.
 _PIXELS, _CLASSES, _IMAGES = 64, 10, 1151
 
 
@@ -76,7 +76,10 @@ class TrainedNetworkConfig(NetworkExperimentConfig):
         return every
 
     def training_parameters(self) -> dict[str, Any]:
-        """Return how networks are trained; all are trained at once, so all of it decides a cell."""
+        """Return the parameters of training.
+
+        All networks are trained at once, so that every cell depends on all of these parameters.
+        """
         names = (
             "width",
             "candidates",

@@ -1,7 +1,7 @@
-"""Measure a posterior of networks on held-out rows of a regression table.
+"""Measurements of a posterior of networks on held-out rows of a regression table.
 
-A seed is a random split: a tenth of the rows is the test part, and a fifth of the others, the
-validation part, decides between hyperparameters. Inputs and targets are standardised on the
+A seed is a random split. A tenth of the rows is the test part. A fifth of the others is the
+validation part, by which hyperparameters are chosen. Inputs and targets are standardised on the
 training and validation parts; all test metrics are in the table's own units.
 """
 

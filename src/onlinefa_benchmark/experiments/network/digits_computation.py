@@ -1,4 +1,4 @@
-"""Measure a posterior of networks on held-out handwritten digits.
+"""Measurements of a posterior of networks on held-out handwritten digits.
 
 The images are scikit-learn's, 8 x 8 pixels in ten classes. A seed is a random split. The test part
 is a fifth of the images, because calibration needs many points. The same images turned by a quarter
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 BINS = 10  # of the reliability diagram
 
-# Range of the prior's precision. To be certain of a class, outputs must be far apart: with 0.1, the
-# lower end for tables, predictions are underconfident, and below 0.01 they become worse again.
+# Range of the prior's precision. A confident prediction of a class needs outputs that are far
+# apart. With 0.1, the lower end for tables, predictions are underconfident, and below 0.01 they
+# become worse again.
 _PRECISIONS = (0.01, 0.3)
 
 _OF_IMAGES = "mean over held-out images"

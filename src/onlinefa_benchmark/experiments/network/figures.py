@@ -155,9 +155,10 @@ def _draw_likelihoods(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> 
 
 
 def _cut_off_worst(axis: Axes, rows: pd.DataFrame) -> None:
-    """End a panel half as far again as three quarters of the algorithms reach.
+    """Limit a panel to the range of the best three quarters of algorithms, plus 1.5 times as much.
 
-    Values beyond are written below the panel.
+    Two of the largest standard errors are added. Values beyond the limit are written below the
+    panel.
     """
     low, middle = rows["mean"].min(), rows["mean"].quantile(0.75)
     end = middle + 1.5 * (middle - low) + 2 * rows["standard_error"].max(skipna=True)

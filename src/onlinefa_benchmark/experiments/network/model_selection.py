@@ -1,4 +1,4 @@
-"""Choose an algorithm's hyperparameters on a validation part, then measure it on test data."""
+"""Selection of an algorithm's hyperparameters on a validation part, and its test metrics."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def run_study(cell: Cell, study: Study, context: Context) -> Iterator[Measuremen
             if not np.isfinite(functions.mean).all():
                 raise FitDiverged("predictions are not finite")
         except _DIVERGED as divergence:
-            # It did not diverge on fewer rows. The next best candidate is taken.
+            # The candidate did not diverge without the validation part. The next best is tried.
             reason = str(divergence)
             log.warning("candidate %d, with all rows: %s", best, reason)
             continue

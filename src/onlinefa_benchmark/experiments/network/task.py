@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Ranges from which candidates are drawn, all on a logarithmic scale.
 # The learning rate as a fraction of the rate at which descent with all rows becomes unstable: at
-# half of that rate the walk is still narrow, and soon above it the walk diverges.
+# half of that rate the walk is still narrow, and slightly above it the walk diverges.
 _SHARES = (0.15, 1.0)
 PRECISIONS = (0.1, 3.0)  # of the prior, for standardised targets
 _NOISES = (0.3, 1.5)  # as a fraction of the squared error of a first network on the validation part
@@ -43,7 +43,7 @@ _ROWS_FOR_CURVATURE = 200
 
 @dataclass(frozen=True)
 class NetworkTraining:
-    """How networks are trained, and how SGD walks from the trained weights.
+    """Parameters of the training of networks, and of the walk of SGD from the trained weights.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Candidate:
     noise: float
 
     def prior(self, inputs: int) -> NeuralNetwork:
-        """Return the prior of a network with so many inputs."""
+        """Return the prior of a network with a number of inputs."""
         sd = 1 / sqrt(self.precision)
         return NeuralNetwork(sd / sqrt(inputs), sd, sd)
 
@@ -288,7 +288,7 @@ def draw_candidates(
     Returns
     -------
     list of Candidate
-        As many as `training` has.
+        The candidates, as many as `training.candidates`.
     """
     from scipy.stats.qmc import LatinHypercube
 

@@ -1,4 +1,4 @@
-"""Fit an estimator to samples of one factor model and then of another.
+"""Fits to samples of one factor model and then of another.
 
 Observations up to `change_at` are drawn from one model, later ones from another model of the same
 kind. Errors are distances from the current model.

@@ -1,7 +1,7 @@
-"""Fit an estimator to samples of a known factor model, and measure its distance from the model.
+"""Fits to samples of a known factor model, and their distances from the model.
 
-One pass over a stream of observations is measured at every sample size T. Observations are drawn
-block by block, so that an online fit never holds more than one block.
+A fit is one pass over a stream of observations and is measured at every sample size T. Observations
+are drawn block by block, so that an online fit never holds more than one block.
 """
 
 from __future__ import annotations

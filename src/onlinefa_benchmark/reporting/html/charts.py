@@ -114,7 +114,7 @@ def _round_one(value: float) -> float | None:
 
 
 def _find_off_scale(rows: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """Return which values of metrics that are never negative would squeeze the others."""
+    """Return which values are off the scale; metrics with negative values have none."""
     panel = [rows[key] for key in [*keys, "metric"]]
     medians = rows["mean"].groupby([*panel, rows["step"]], dropna=False).transform("median")
     largest = medians.groupby(panel, dropna=False).transform("max")

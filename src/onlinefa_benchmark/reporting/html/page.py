@@ -209,7 +209,8 @@ def _read_pictures(material: Sequence[Material], folder: Path) -> dict[str, list
             if path.exists():
                 found.append((each.name, path, figure, dataset))
     shown: dict[str, list[dict[str, str]]] = {each.name: [] for each in material}
-    # Encoding takes half of the time of the page. Pillow releases Python's lock, so threads help.
+    # Encoding takes half of the time of the page. Pillow releases the global interpreter lock, so
+    # that threads help.
     with ThreadPoolExecutor() as pool:
         encoded = pool.map(lambda picture: _encode_picture(*picture[1:]), found)
         for (name, *_), picture in zip(found, encoded, strict=True):

@@ -37,7 +37,7 @@ class Verdict:
         Mean paired difference between the two, and its standard error.
     p : float
         p of paired t tests of the best against all others, adjusted by Holm's method for all
-        settings; not a number if there is no test.
+        settings; NaN if there is no test.
     """
 
     setting: str

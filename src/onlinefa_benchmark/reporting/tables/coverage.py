@@ -64,7 +64,8 @@ def write_table(bundles: Sequence[Bundle], cells: Path, outputs: Sequence[Path])
 
 def count_statuses(rows: pd.DataFrame) -> pd.DataFrame:
     """Count the cells of each algorithm by status, from the rows of one experiment."""
-    # A value that an algorithm never has is not missing: angles of factors, without factors.
+    # A value that an algorithm never has does not count as missing; an example is the angles
+    # between factors for an algorithm without factors.
     has_value = rows["value"].notna()
     ever = has_value.groupby([rows["algorithm"], rows["metric"]]).transform("any")
     at_all = has_value.groupby(rows["algorithm"]).transform("any")
