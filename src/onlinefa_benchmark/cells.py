@@ -42,7 +42,7 @@ class Cell:
     seed : int
         Seed of all random numbers.
     parameters : mapping
-        Everything else that decides the result: sample sizes, settings, the root seed, ...
+        Everything else that determines the result: sample sizes, settings, the root seed, ...
     """
 
     experiment: str
@@ -88,7 +88,7 @@ class Cell:
         return _code_modules(computation, self.base_algorithm, self.metrics, is_batch)
 
     def digest(self) -> str:
-        """Return a digest of everything that decides the result, under which it is stored."""
+        """Return a digest of everything that determines the result, under which it is stored."""
         identity = [self.experiment, dict(self.axes), self.seed, dict(self.parameters), self.code]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -165,6 +165,6 @@ class Bundle:
         return "-".join(sorted({cell.code for cell in one_of_each}))
 
     def digest(self) -> str:
-        """Return a digest of everything that decides the results of the job."""
+        """Return a digest of everything that determines the results of the job."""
         identity = json.dumps([asdict(self), self.code], sort_keys=True)
         return hashlib.sha256(identity.encode()).hexdigest()[:32]

@@ -97,7 +97,7 @@ class _Full(Sampler):
 def make_sampler(
     sampling: Sampling, n_rows: int, batch_size: int, random: np.random.Generator
 ) -> Sampler:
-    """Create the sampler with a name.
+    """Create a sampler by its name.
 
     Parameters
     ----------

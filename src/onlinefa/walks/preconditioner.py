@@ -51,7 +51,7 @@ class Preconditioner:
         Both approximate the posterior covariance: for a Gaussian posterior and full batches they
         are equal. The diagonal is the geometric mean of both. In the span of both sets of factors,
         P is the matrix geometric mean, which maps the covariance of the gradients to that of the
-        weights. The sampler nutpie combines them in the same way.
+        weights. The sampler nutpie uses the same idea.
 
         Parameters
         ----------

@@ -152,7 +152,7 @@ def make_source(
     K: int,
     random: np.random.Generator,
 ) -> Source:
-    """Create the walk with a name.
+    """Create a walk by its name.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Study:
     Parameters
     ----------
     learned, validation : Rows
-        Rows to train on, and rows that decide between hyperparameters.
+        Rows to train on, and rows by which hyperparameters are chosen.
     asked : array
         Inputs of the test part.
     training : NetworkTraining

@@ -49,7 +49,7 @@ def final_rows(experiment: Experiment, summary: pd.DataFrame, metric: Metric) ->
 
 
 def _find_resolution(rows: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """Return the error that decides how many digits are shown.
+    """Return the error that determines how many digits are shown.
 
     It is the standard error, or that of the paired differences if it is so much smaller that all
     algorithms would look the same.
