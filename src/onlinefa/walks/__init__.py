@@ -1,10 +1,11 @@
 """Walks: sequences of weights along stochastic gradients, which online estimators are fitted to."""
 
 from onlinefa.walks.adaptive import AdaptiveLangevin
-from onlinefa.walks.base import Walk, WalkDiverged
+from onlinefa.walks.base import Walk
 from onlinefa.walks.curvature import estimate_curvature
 from onlinefa.walks.cyclical import CyclicalLangevin
 from onlinefa.walks.descent import Descent, descend
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa.walks.gradient_moment import GradientMoment
 from onlinefa.walks.langevin import SGD, Langevin
 from onlinefa.walks.preconditioner import Preconditioner

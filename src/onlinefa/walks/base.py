@@ -14,10 +14,11 @@ import numpy as np
 
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.walks.batches import Sampling, make_sampler
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa.walks.preconditioner import Preconditioner
 from onlinefa.walks.targets import Target
 
-__all__ = ["Walk", "WalkDiverged"]
+__all__ = ["Walk"]
 
 _CHUNK = 256  # number of steps between two checks of stability
 _FIRST_GRADIENTS = 8
@@ -26,10 +27,6 @@ _FIRST_GRADIENTS = 8
 # walk with its step.
 _UNSTABLE = 100.0
 _MOST_HALVINGS = 60
-
-
-class WalkDiverged(ArithmeticError):
-    """Exception for a walk that no step size makes stable."""
 
 
 class Walk(ABC):

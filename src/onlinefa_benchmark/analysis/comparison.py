@@ -30,7 +30,7 @@ _VARYING = ("algorithm", "seed")
 
 def compare(
     rows: pd.DataFrame,
-    reference: str,
+    baseline: str,
     metrics: Mapping[str, Metric],
     references: Collection[str],
 ) -> pd.DataFrame:
@@ -40,37 +40,37 @@ def compare(
     ----------
     rows : DataFrame
         Rows of the cells of one experiment, as `read_measurements` returns them.
-    reference : str
+    baseline : str
         Algorithm that the others are compared with.
     metrics : mapping of str to Metric
         Metrics to compare by, by name. Values that have an index are not compared.
     references : collection of str
-        Reference algorithms. They take part only if they are `reference`, and are never ranked.
+        Reference algorithms. They take part only if they are `baseline`, and are never ranked.
 
     Returns
     -------
     DataFrame
-        One row per setting, metric and algorithm, including the reference: `difference` of losses
-        (negative if better than the reference), its `standard_error`, `pairs`, `lost` pairs,
+        One row per setting, metric and algorithm, including the baseline: `difference` of losses
+        (negative if better than the baseline), its `standard_error`, `pairs`, `lost` pairs,
         `effect` and `p` of Wilcoxon's test, `p_holm`, `seeds_needed` and `mean_rank`.
     """
     setting = [
         *(key for key in key_columns(str(rows["experiment"].iloc[0])) if key not in _VARYING),
         "step",
     ]
-    others = [name for name in references if name != reference]
+    others = [name for name in references if name != baseline]
     rows = rows[
         rows["metric"].isin(list(metrics)) & rows["i"].isna() & ~rows["algorithm"].isin(others)
     ]
     rows = rows.assign(loss=_round_losses(compute_losses(rows, metrics)))
     parts = [
-        _compare_metric(part, reference, setting, references) for _, part in rows.groupby("metric")
+        _compare_metric(part, baseline, setting, references) for _, part in rows.groupby("metric")
     ]
-    return pd.concat(parts, ignore_index=True).assign(compared_with=reference)
+    return pd.concat(parts, ignore_index=True).assign(compared_with=baseline)
 
 
 def _compare_metric(
-    rows: pd.DataFrame, reference: str, setting: list[str], references: Collection[str]
+    rows: pd.DataFrame, baseline: str, setting: list[str], references: Collection[str]
 ) -> pd.DataFrame:
     rows = rows[rows["step"] == rows["step"].max()]
     # An algorithm that neither has a value anywhere nor diverged is not measured by this metric;
@@ -92,9 +92,9 @@ def _compare_metric(
         index=[*setting, "seed"], columns="algorithm", values="loss"
     )
     ranks = mean_ranks(table.drop(columns=list(references), errors="ignore"), setting)
-    if reference not in table:
-        table[reference] = np.nan
-    for part in (paired(table, setting, reference), ranks):
+    if baseline not in table:
+        table[baseline] = np.nan
+    for part in (paired(table, setting, baseline), ranks):
         compared = compared.merge(part.reset_index(), how="left", on=[*setting, "algorithm"])
     compared = compared.fillna({"pairs": 0, "lost": 0}).astype({"pairs": int, "lost": int})
     deviation = compared["standard_error"] * np.sqrt(compared["pairs"])

@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.models.architecture import OneHiddenLayer
 from onlinefa_benchmark.models.covariance import NeuralNetwork
 from onlinefa_benchmark.models.likelihoods import Likelihood
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.context import Progress

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onlinefa.gaussian import LowRankGaussian
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.models.linear_regression import LinearRegression
 from onlinefa_benchmark.models.walk_names import WalkName
@@ -22,16 +23,12 @@ _DIVERGED = 1e100
 _MAX_ITERATIONS = 10_000
 
 
-class WalkDiverged(ArithmeticError):
-    """Exception for a walk whose weights become too large, because of a large learning rate."""
-
-
 class NoStationaryLaw(ArithmeticError):
     """Exception for a walk without a stationary law, because of a large learning rate."""
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class SGDSettings:
     """The parameters of SGD over a regression.
 
     Parameters
@@ -78,7 +75,7 @@ class Walker:
 
     Parameters
     ----------
-    descent : Descent
+    sgd : SGDSettings
         The parameters of SGD.
     theta : array of shape (D,)
         Initial weights; they are copied.
@@ -93,8 +90,8 @@ class Walker:
         Number of epochs so far.
     """
 
-    def __init__(self, descent: Descent, theta: Array, random: np.random.Generator) -> None:
-        self.descent = descent
+    def __init__(self, sgd: SGDSettings, theta: Array, random: np.random.Generator) -> None:
+        self.sgd = sgd
         self.theta = np.array(theta, dtype=np.float64)
         self.random = random
         self.epoch = 0
@@ -119,23 +116,23 @@ class Walker:
         """
         from onlinefa.kernels.sgd import descend
 
-        descent, regression = self.descent, self.descent.regression
-        sizes = descent.batch_sizes
+        sgd, regression = self.sgd, self.sgd.regression
+        sizes = sgd.batch_sizes
         steps = np.empty((epochs, len(sizes), regression.D))
         for iterates in steps:
             order = self._draw_order(sizes)
-            X, y, rate, decay = regression.X, regression.y, descent.rate, regression.decay
+            X, y, rate, decay = regression.X, regression.y, sgd.rate, regression.decay
             descend(X, y, order, sizes, rate, decay, self.theta, iterates)
             self.epoch += 1
             if not (np.abs(self.theta) < _DIVERGED).all():
                 raise WalkDiverged(
-                    f"SGD diverged in epoch {self.epoch}, with learning rate {descent.rate}"
+                    f"SGD diverged in epoch {self.epoch}, with learning rate {sgd.rate}"
                 )
-        return steps.mean(axis=1) if descent.averaged else steps.reshape(-1, regression.D)
+        return steps.mean(axis=1) if sgd.averaged else steps.reshape(-1, regression.D)
 
     def _draw_order(self, sizes: Integers) -> Integers:
-        N = self.descent.regression.N
-        if self.descent.reshuffled:
+        N = self.sgd.regression.N
+        if self.sgd.reshuffled:
             return self.random.permutation(N)
         return self.random.integers(N, size=int(sizes.sum()))
 
@@ -145,7 +142,7 @@ def initial_weights(D: int, random: np.random.Generator) -> Array:
     return random.uniform(-1, 1, size=D) / np.sqrt(D)
 
 
-def stationary_law(descent: Descent) -> LowRankGaussian:
+def stationary_law(sgd: SGDSettings) -> LowRankGaussian:
     """Compute mean and covariance of the stationary distribution of a walk.
 
     Near the minimum m, a step is e <- (I - rate H) e - rate xi, with e = theta - m, the Hessian H
@@ -163,7 +160,7 @@ def stationary_law(descent: Descent) -> LowRankGaussian:
 
     Parameters
     ----------
-    descent : Descent
+    sgd : SGDSettings
         The parameters of SGD.
 
     Returns
@@ -176,20 +173,20 @@ def stationary_law(descent: Descent) -> LowRankGaussian:
     NoStationaryLaw
         If the learning rate is too large.
     """
-    regression = descent.regression
-    if descent.rate >= critical_rate(regression, descent.batch):
-        raise NoStationaryLaw(f"learning rate {descent.rate} is too large: SGD does not settle")
+    regression = sgd.regression
+    if sgd.rate >= critical_rate(regression, sgd.batch):
+        raise NoStationaryLaw(f"learning rate {sgd.rate} is too large: SGD does not settle")
     h, V = np.linalg.eigh(regression.hessian())
     at_minimum, growth = noise_at_minimum(regression), noise_growth(regression)
     S = np.zeros_like(at_minimum)
     for _ in range(_MAX_ITERATIONS):
         before, C = S, at_minimum + (growth @ S.ravel()).reshape(S.shape)
-        every_step, averages = _covariances(descent, 1 - descent.rate * h, V.T @ C @ V)
+        every_step, averages = _covariances(sgd, 1 - sgd.rate * h, V.T @ C @ V)
         S = V @ every_step @ V.T
         if np.abs(S - before).max() <= 1e-12 * np.abs(S).max():
-            covariance = V @ averages @ V.T if descent.averaged else S
+            covariance = V @ averages @ V.T if sgd.averaged else S
             return LowRankGaussian.of_covariance(regression.posterior.mean, covariance)
-    raise NoStationaryLaw(f"learning rate {descent.rate} is too close to the critical rate")
+    raise NoStationaryLaw(f"learning rate {sgd.rate} is too close to the critical rate")
 
 
 def critical_rate(regression: LinearRegression, batch: int) -> float:
@@ -239,7 +236,7 @@ def noise_growth(regression: LinearRegression) -> Array:
     return 4 * (pairs.T @ pairs / regression.N - np.kron(moment, moment))
 
 
-def _covariances(descent: Descent, a: Array, C: Array) -> tuple[Array, Array]:
+def _covariances(sgd: SGDSettings, a: Array, C: Array) -> tuple[Array, Array]:
     """Return covariances of single steps and of means over an epoch.
 
     The coordinates are those of the Hessian's eigenvectors, in which a step multiplies each
@@ -250,18 +247,18 @@ def _covariances(descent: Descent, a: Array, C: Array) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    descent : Descent
+    sgd : SGDSettings
         The parameters of SGD.
     a : array of shape (D,)
         One minus the learning rate times each eigenvalue of the Hessian.
     C : array of shape (D, D)
         Covariance over the table of the gradients of single rows.
     """
-    sizes, N = descent.batch_sizes, descent.regression.N
-    own = N / (N - 1) / sizes if descent.reshuffled else 1 / sizes
-    shared = 1 / (N - 1) if descent.reshuffled else 0.0
+    sizes, N = sgd.batch_sizes, sgd.regression.N
+    own = N / (N - 1) / sizes if sgd.reshuffled else 1 / sizes
+    shared = 1 / (N - 1) if sgd.reshuffled else 0.0
     n, aa = len(sizes), np.outer(a, a)
-    noise = descent.rate**2 * C
+    noise = sgd.rate**2 * C
 
     squares, sums = np.zeros_like(C), np.zeros_like(a)
     added = []  # covariances of the epoch's own noise after k steps

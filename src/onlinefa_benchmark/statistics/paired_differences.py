@@ -38,8 +38,8 @@ def behind_best(losses: pd.DataFrame, setting: list[str]) -> pd.DataFrame:
     return _stack({"behind": groups.mean(), "behind_error": groups.sem()})
 
 
-def paired(losses: pd.DataFrame, setting: list[str], reference: str) -> pd.DataFrame:
-    """Compare each algorithm with a reference, seed by seed, in each setting.
+def paired(losses: pd.DataFrame, setting: list[str], baseline: str) -> pd.DataFrame:
+    """Compare each algorithm with a baseline, seed by seed, in each setting.
 
     The test includes pairs in which one fit failed: it uses only the order of the differences, and
     a failed fit is behind by more than any other. If both failed, the difference is zero.
@@ -51,7 +51,7 @@ def paired(losses: pd.DataFrame, setting: list[str], reference: str) -> pd.DataF
         tried.
     setting : list of str
         Levels of the index that make up a setting.
-    reference : str
+    baseline : str
         Column that the others are compared with.
 
     Returns
@@ -62,9 +62,9 @@ def paired(losses: pd.DataFrame, setting: list[str], reference: str) -> pd.DataF
     """
     table = losses.reset_index()
     keys = [table[key] for key in setting]
-    values, of_reference = table[list(losses.columns)], table[reference]
-    differences = values.sub(of_reference, axis="index")
-    tried = values.notna().mul(of_reference.notna(), axis="index")
+    values, of_baseline = table[list(losses.columns)], table[baseline]
+    differences = values.sub(of_baseline, axis="index")
+    tried = values.notna().mul(of_baseline.notna(), axis="index")
     has_both = pd.DataFrame(np.isfinite(differences))
     groups = differences.where(has_both).groupby(keys, dropna=False)
     tested = differences.mask(tried & differences.isna(), 0).groupby(keys, dropna=False)
@@ -78,7 +78,7 @@ def paired(losses: pd.DataFrame, setting: list[str], reference: str) -> pd.DataF
         "effect": pd.DataFrame(tests[:, :, 0], pairs.index, pairs.columns),
         "p": pd.DataFrame(tests[:, :, 1], pairs.index, pairs.columns),
     }
-    return _stack(parts).drop(reference, level="algorithm")
+    return _stack(parts).drop(baseline, level="algorithm")
 
 
 def mean_ranks(losses: pd.DataFrame, setting: list[str]) -> pd.DataFrame:

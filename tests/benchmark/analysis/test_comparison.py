@@ -94,7 +94,7 @@ def test_references_are_not_ranked():
         make_rows("map", [1, 1]),
         make_rows("nuts", [0, 0]),
     ]
-    table = by_algorithm(*frames, reference="gaussian_process")
+    table = by_algorithm(*frames, baseline="gaussian_process")
     assert set(table.index) == {"gaussian_process", "map"}
     assert table.loc["map", ["difference", "mean_rank"]].tolist() == [1, 1]
     assert np.isnan(table.loc["gaussian_process", "mean_rank"])

@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy.special import erf
 
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.models.covariance import NeuralNetwork
 from onlinefa_benchmark.models.likelihoods import Gaussian
 from onlinefa_benchmark.models.network import NetworkPosterior
 from onlinefa_benchmark.models.scaling import append_ones
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 
 PRIOR = NeuralNetwork(sigma_w=1.4, omega=1.2, sigma_b=0.5)
 

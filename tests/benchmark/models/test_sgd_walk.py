@@ -17,8 +17,8 @@ from support.regressions import regression_of, relative
 from onlinefa.kernels.sgd import descend
 from onlinefa_benchmark.models.linear_regression import LinearRegression
 from onlinefa_benchmark.models.sgd_walk import (
-    Descent,
     NoStationaryLaw,
+    SGDSettings,
     WalkDiverged,
     Walker,
     critical_rate,
@@ -61,7 +61,7 @@ def drawn_batches(descent, epochs, seed):
 @pytest.mark.parametrize("batch", [1, 8, 7, 40, 64])
 @pytest.mark.parametrize("walk", SGD_WALKS)
 def test_a_walk_equals_its_definition_step_by_step(regression, walk, batch):
-    descent = Descent(regression, 0.02, batch, walk)
+    descent = SGDSettings(regression, 0.02, batch, walk)
     start = initial_weights(regression.D, np.random.default_rng(0))
     observed = Walker(descent, start, np.random.default_rng(3)).observe(6)
     epochs, theta = [], start
@@ -94,7 +94,7 @@ def test_a_walk_equals_sgd_of_pytorch(regression):
     layer = torch.nn.Linear(regression.D, 1, bias=False, dtype=torch.float64)
     optimiser = torch.optim.SGD(layer.parameters(), lr=0.05, weight_decay=2 * regression.decay)
     mean_squared_error = torch.nn.MSELoss()
-    descent = Descent(regression, 0.05, 7, "reshuffled")
+    descent = SGDSettings(regression, 0.05, 7, "reshuffled")
     start = layer.weight.detach().numpy()[0].copy()
     observed = Walker(descent, start, np.random.default_rng(5)).observe(3)
     expected = []
@@ -109,7 +109,7 @@ def test_a_walk_equals_sgd_of_pytorch(regression):
 
 @pytest.mark.parametrize("walk", SGD_WALKS)
 def test_a_walk_can_be_continued(regression, walk):
-    descent = Descent(regression, 0.02, 6, walk)
+    descent = SGDSettings(regression, 0.02, 6, walk)
     start = np.zeros(regression.D)
     whole = Walker(descent, start, np.random.default_rng(6)).observe(5)
     walker = Walker(descent, start, np.random.default_rng(6))
@@ -129,8 +129,8 @@ def test_the_number_of_steps_of_an_epoch():
         ("replacement", 5, [5, 5]),
         ("replacement", 16, [16]),
     ]:
-        assert Descent(model, 0.1, batch, walk).batch_sizes.tolist() == sizes
-        assert Descent(model, 0.1, batch, f"{walk}_averaged").batch_sizes.tolist() == sizes
+        assert SGDSettings(model, 0.1, batch, walk).batch_sizes.tolist() == sizes
+        assert SGDSettings(model, 0.1, batch, f"{walk}_averaged").batch_sizes.tolist() == sizes
 
 
 def visits(walk, epochs):
@@ -141,9 +141,9 @@ def visits(walk, epochs):
     """
     N = 12
     model = LinearRegression(np.eye(N), np.ones(N), alpha=0.0, beta=1.0)
-    steps = Walker(Descent(model, 0.25, 1, walk), np.zeros(N), np.random.default_rng(7)).observe(
-        epochs
-    )
+    steps = Walker(
+        SGDSettings(model, 0.25, 1, walk), np.zeros(N), np.random.default_rng(7)
+    ).observe(epochs)
     times = np.vstack([np.zeros(N), np.round(-np.log2(1 - steps))])
     moves = np.diff(times, axis=0).reshape(epochs, N, N)
     assert (moves.sum(axis=2) == 1).all()
@@ -166,16 +166,16 @@ def test_an_epoch_with_replacement_visits_some_rows_several_times():
 def test_a_walk_with_a_large_rate_diverges(regression, walk):
     start = np.zeros(regression.D)
     rate = 10 * 2 / np.linalg.eigvalsh(regression.hessian())[-1]
-    walker = Walker(Descent(regression, rate, 10, walk), start, np.random.default_rng(0))
+    walker = Walker(SGDSettings(regression, rate, 10, walk), start, np.random.default_rng(0))
     with pytest.raises(WalkDiverged, match=f"learning rate {rate}"):
         walker.observe(200)
-    small = Walker(Descent(regression, rate / 100, 10, walk), start, np.random.default_rng(0))
+    small = Walker(SGDSettings(regression, rate / 100, 10, walk), start, np.random.default_rng(0))
     assert np.isfinite(small.observe(200)).all()
 
 
 def test_divergence_within_the_first_epoch_is_detected(regression):
     walker = Walker(
-        Descent(regression, 1e200, 1, "reshuffled"), np.zeros(4), np.random.default_rng(0)
+        SGDSettings(regression, 1e200, 1, "reshuffled"), np.zeros(4), np.random.default_rng(0)
     )
     with pytest.raises(WalkDiverged, match="epoch 1,"):
         walker.observe(1)
@@ -254,7 +254,7 @@ def all_epochs(N, batch, walk):
 
 
 def law_covariance(regression, rate, batch, walk):
-    law = stationary_law(Descent(regression, rate, batch, walk))
+    law = stationary_law(SGDSettings(regression, rate, batch, walk))
     np.testing.assert_array_equal(law.mean, regression.posterior.mean)
     return law.covariance()
 
@@ -317,7 +317,7 @@ def test_the_law_for_a_small_rate_solves_the_lyapunov_equation(regression, batch
 def steady_walk(regression, rate, batch, walk, epochs, seed=0):
     """Return mean minus true mean, and covariance, of a long walk from the minimum."""
     mean = regression.posterior.mean
-    walker = Walker(Descent(regression, rate, batch, walk), mean, np.random.default_rng(seed))
+    walker = Walker(SGDSettings(regression, rate, batch, walk), mean, np.random.default_rng(seed))
     walker.observe(500)
     rows = walker.observe(epochs) - mean
     return rows.mean(axis=0), np.cov(rows.T, bias=True)
@@ -420,8 +420,8 @@ def test_the_law_of_a_reshuffled_walk_is_exact_in_the_limit_of_small_rates(N, co
 
 
 def test_full_batches_have_no_noise(regression):
-    law = stationary_law(Descent(regression, 0.05, regression.N, "reshuffled"))
-    replacement = stationary_law(Descent(regression, 0.05, regression.N, "replacement"))
+    law = stationary_law(SGDSettings(regression, 0.05, regression.N, "reshuffled"))
+    replacement = stationary_law(SGDSettings(regression, 0.05, regression.N, "replacement"))
     assert np.sum(law.variances) < 1e-12 * np.sum(replacement.variances)
 
 
@@ -507,17 +507,17 @@ def test_second_moments_neither_decay_nor_grow_at_the_critical_rate(regression, 
 def test_the_law_exists_just_below_the_critical_rate_and_not_above(walk):
     model = regression_of(12, 1)
     rate = critical_rate(model, 6)
-    law = stationary_law(Descent(model, 0.98 * rate, 6, walk))
+    law = stationary_law(SGDSettings(model, 0.98 * rate, 6, walk))
     assert np.isfinite(law.variances).all()
     with pytest.raises(NoStationaryLaw, match="does not settle"):
-        stationary_law(Descent(model, 1.02 * rate, 6, walk))
+        stationary_law(SGDSettings(model, 1.02 * rate, 6, walk))
 
 
 @pytest.mark.parametrize("walk", SGD_WALKS)
 def test_the_law_does_not_exist_if_descent_without_noise_diverges(regression, walk):
     unstable = 2 / np.linalg.eigvalsh(regression.hessian())[-1]
     with pytest.raises(NoStationaryLaw, match="does not settle"):
-        stationary_law(Descent(regression, 1.001 * unstable, 5, walk))
+        stationary_law(SGDSettings(regression, 1.001 * unstable, 5, walk))
 
 
 def test_rows_of_one_length_have_the_critical_rate_of_descent_without_noise():

@@ -42,7 +42,7 @@ def of_datasets(seeds=3, algorithms=("map", "swag", "ensemble", "laplace"), widt
             for dataset in ("boston", "concrete", "yacht", "energy")
             for width in widths
         ],
-        reference="swag",
+        baseline="swag",
     )
 
 

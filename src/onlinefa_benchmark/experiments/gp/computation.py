@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onlinefa.estimators.base import FitDiverged
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments._posterior_factory import build_posterior
 from onlinefa_benchmark.experiments.gp.task import GPTask, GPTraining
@@ -33,7 +34,6 @@ from onlinefa_benchmark.models.likelihoods import Gaussian
 from onlinefa_benchmark.models.mode_search import Mode, ModeNotReached
 from onlinefa_benchmark.models.network import NetworkPosterior
 from onlinefa_benchmark.models.scaling import Scaling, append_ones
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.posteriors.base import Functions
 from onlinefa_benchmark.randomness import generator
 

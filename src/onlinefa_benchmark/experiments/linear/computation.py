@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onlinefa_benchmark.experiments.linear.sgd_tracking import track_walk
 from onlinefa_benchmark.measurement import Measurement
 from onlinefa_benchmark.models.linear_regression import LinearRegression
-from onlinefa_benchmark.models.sgd_walk import Descent
+from onlinefa_benchmark.models.sgd_walk import SGDSettings
 from onlinefa_benchmark.models.walk_names import parse_walk_name
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def run(cell: Cell, context: Context) -> Iterator[Measurement]:
     """Fit one estimator to one walk of SGD over one table."""
     inputs, y = context.read_table(str(cell.axes["dataset"]))
-    descent = Descent(
+    sgd = SGDSettings(
         LinearRegression.of_table(inputs, y),
         cell.parameters["learning_rate"],
         cell.parameters["batch"],
         parse_walk_name(str(cell.axes["walk"])),
     )
-    yield from track_walk(cell, descent, context)
+    yield from track_walk(cell, sgd, context)

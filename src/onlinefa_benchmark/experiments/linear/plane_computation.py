@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.experiments.linear.sgd_tracking import (
     random_numbers,
     start_walk,
@@ -17,7 +18,7 @@ from onlinefa_benchmark.experiments.linear.sgd_tracking import (
 )
 from onlinefa_benchmark.measurement import Measurement, measured
 from onlinefa_benchmark.models.linear_regression import LinearRegression
-from onlinefa_benchmark.models.sgd_walk import Descent, WalkDiverged
+from onlinefa_benchmark.models.sgd_walk import SGDSettings
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Cell
@@ -31,9 +32,9 @@ INPUT_COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.0]])
 def run(cell: Cell, context: Context) -> Iterator[Measurement]:
     """Fit one estimator to a walk over a random table, and record the walk."""
     rate, batch = float(cell.axes["walk"]), cell.parameters["batch"]
-    descent = Descent(generate(random_numbers(cell, "model")), rate, batch, "reshuffled")
-    yield from track_walk(cell, descent, context)
-    yield from _record_walk(cell, descent)
+    sgd = SGDSettings(generate(random_numbers(cell, "model")), rate, batch, "reshuffled")
+    yield from track_walk(cell, sgd, context)
+    yield from _record_walk(cell, sgd)
 
 
 def generate(random: np.random.Generator) -> LinearRegression:
@@ -44,9 +45,9 @@ def generate(random: np.random.Generator) -> LinearRegression:
     return LinearRegression(X, y, ALPHA, BETA)
 
 
-def _record_walk(cell: Cell, descent: Descent) -> Iterator[Measurement]:
+def _record_walk(cell: Cell, sgd: SGDSettings) -> Iterator[Measurement]:
     """Yield the two weights after each step since the warm-up."""
-    walker, warm_up = start_walk(cell, descent), cell.parameters["warm_up"]
+    walker, warm_up = start_walk(cell, sgd), cell.parameters["warm_up"]
     try:
         walker.observe(warm_up)
         walk = walker.observe(cell.parameters["epochs"] - warm_up)

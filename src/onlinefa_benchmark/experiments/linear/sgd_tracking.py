@@ -9,6 +9,7 @@ import numpy as np
 
 from onlinefa.estimators._moments import RunningMoments
 from onlinefa.gaussian import LowRankGaussian
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments._tracking import (
     Metric,
@@ -22,9 +23,8 @@ from onlinefa_benchmark.experiments.linear.distance_steps import FLOOR, LOSSES, 
 from onlinefa_benchmark.measurement import Measurement, Value, measured
 from onlinefa_benchmark.models import distances
 from onlinefa_benchmark.models.sgd_walk import (
-    Descent,
     NoStationaryLaw,
-    WalkDiverged,
+    SGDSettings,
     Walker,
     initial_weights,
     stationary_law,
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 _BATCH_EVERY = 10
 
 
-def track_walk(cell: Cell, descent: Descent, context: Context) -> Iterator[Measurement]:
+def track_walk(cell: Cell, sgd: SGDSettings, context: Context) -> Iterator[Measurement]:
     """Fit one estimator to one walk, and measure it every few epochs.
 
     After the last epoch the distance is divided into steps (`LOSSES`), and the entries of the
     estimated and the true mean and covariance are recorded.
     """
-    regression, parameters = descent.regression, cell.parameters
-    walker = start_walk(cell, descent)
+    regression, parameters = sgd.regression, cell.parameters
+    walker = start_walk(cell, sgd)
     moments = RunningMoments(regression.D, full=True)
     steps = _epochs(parameters["warm_up"], parameters["every"], parameters["epochs"])
     if not context.algorithm.online:
@@ -68,7 +68,7 @@ def track_walk(cell: Cell, descent: Descent, context: Context) -> Iterator[Measu
             distances.compare(regression.posterior, estimate, distances.DISTANCES, context.metrics)
         )
         if epoch == steps[-1]:
-            law = _law_of(descent)
+            law = _law_of(sgd)
             values |= scalars(
                 losses(regression.posterior, law, moments, int(cell.axes["K"]), estimate)
             )
@@ -100,16 +100,16 @@ def _epochs(warm_up: int, every: int, last: int) -> list[int]:
     return list(range(warm_up + every, last + 1, every))
 
 
-def start_walk(cell: Cell, descent: Descent) -> Walker:
+def start_walk(cell: Cell, sgd: SGDSettings) -> Walker:
     """Return the seed's walk before its first step: the same for every algorithm and every K."""
-    weights = initial_weights(descent.regression.D, random_numbers(cell, "weights"))
-    return Walker(descent, weights, random_numbers(cell, "data"))
+    weights = initial_weights(sgd.regression.D, random_numbers(cell, "weights"))
+    return Walker(sgd, weights, random_numbers(cell, "data"))
 
 
-def _law_of(descent: Descent) -> LowRankGaussian | str:
+def _law_of(sgd: SGDSettings) -> LowRankGaussian | str:
     """Return the stationary law of a walk, or why there is none."""
     try:
-        return stationary_law(descent)
+        return stationary_law(sgd)
     except NoStationaryLaw as reason:
         return str(reason)
 

@@ -3,7 +3,7 @@
 The images are scikit-learn's, 8 x 8 pixels in ten classes. A seed is a random split. The test part
 is a fifth of the images, because calibration needs many points. The same images turned by a quarter
 are outside the training distribution, so that their predictions should have a higher entropy. No
-detector can be perfect: a zero or an eight that is turned looks like itself.
+detector can be perfect: a zero that is turned looks like a zero.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 
 from onlinefa.estimators.base import FitDiverged
 from onlinefa.gaussian import NotFinite
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments._posterior_factory import build_posterior
 from onlinefa_benchmark.experiments.network.task import (
@@ -26,7 +27,6 @@ from onlinefa_benchmark.experiments.network.task import (
 from onlinefa_benchmark.measurement import Index, Measurement, Value, diverged, measured
 from onlinefa_benchmark.models.gaussian_process import NotPositiveDefinite
 from onlinefa_benchmark.models.likelihoods import Likelihood
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.posteriors.base import Functions, Posterior
 from onlinefa_benchmark.randomness import Role
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.models.covariance import NeuralNetwork
 from onlinefa_benchmark.models.likelihoods import Gaussian, Likelihood
 from onlinefa_benchmark.models.network import NetworkPosterior
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.models.training import Networks
 from onlinefa_benchmark.posteriors.base import Task
 from onlinefa_benchmark.randomness import Role

@@ -7,13 +7,13 @@ import pytest
 from support.contexts import context_of, run
 from support.gp_cells import CACHE, cell, measurements, values
 
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.context import Cache, Context
 from onlinefa_benchmark.experiments.gp import GPConfig, computation, task
 from onlinefa_benchmark.experiments.gp.computation import METRICS, _Part
 from onlinefa_benchmark.experiments.gp.task import GPTask
 from onlinefa_benchmark.models.gaussian_process import NotPositiveDefinite
 from onlinefa_benchmark.models.mode_search import TOLERANCE
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.posteriors.base import GaussianFunctions
 
 

@@ -10,7 +10,7 @@ from onlinefa_benchmark.cells import Cell
 from onlinefa_benchmark.experiments.linear import distance_steps, sgd_tracking
 from onlinefa_benchmark.models import distances
 from onlinefa_benchmark.models.linear_regression import LinearRegression
-from onlinefa_benchmark.models.sgd_walk import Descent
+from onlinefa_benchmark.models.sgd_walk import SGDSettings
 from onlinefa_benchmark.models.walk_names import parse_walk_name
 
 N, INPUTS = 90, 4
@@ -76,7 +76,8 @@ def test_batch_algorithms_are_measured_at_every_tenth_and_at_the_end(algorithm):
 @pytest.mark.parametrize("walk", ["reshuffled", "replacement", "reshuffled_averaged"])
 def test_swag_diagonal_has_the_mean_and_variance_of_the_walk(walk, regression):
     given = cell("swag_diagonal", walk)
-    walker = sgd_tracking.start_walk(given, Descent(regression, 0.05, 16, parse_walk_name(walk)))
+    sgd = SGDSettings(regression, 0.05, 16, parse_walk_name(walk))
+    walker = sgd_tracking.start_walk(given, sgd)
     walker.observe(2)
     rows = walker.observe(60)
     assert len(rows) == (60 if walk.endswith("averaged") else 60 * 6)

@@ -12,6 +12,7 @@ from support.tiny_networks import RANDOM, table_of
 
 from onlinefa.estimators.base import FitDiverged
 from onlinefa.gaussian import NotFinite
+from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.experiments.network import model_selection, task
 from onlinefa_benchmark.experiments.network.task import (
     Candidate,
@@ -20,7 +21,6 @@ from onlinefa_benchmark.experiments.network.task import (
     TrainedNetworks,
 )
 from onlinefa_benchmark.models.likelihoods import Gaussian
-from onlinefa_benchmark.models.sgd_walk import WalkDiverged
 from onlinefa_benchmark.posteriors.base import GaussianFunctions
 
 
