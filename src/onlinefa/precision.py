@@ -85,6 +85,11 @@ class PrecisionGaussian:
             data. Its mean is not used.
         prior_precision : float or ndarray of shape (D,), default=1.0
             Precision of independent priors of the weights.
+
+        Returns
+        -------
+        posterior : PrecisionGaussian
+            The posterior.
         """
         return cls(mean, information.factors, prior_precision + information.noise)
 

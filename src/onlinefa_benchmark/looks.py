@@ -49,6 +49,7 @@ _LOOKS = {
     "laplace_fa_recursive_30": Look("Laplace, recursive EM, K = 30", "#8A3A00", "*"),
     "laplace_fa_observed": Look("Laplace, low rank, empirical Fisher", "#0072B2", "*", "--"),
     "multi_laplace_fa": Look("multi-Laplace, low rank", "#003E66", "P"),
+    "multi_laplace_fa_30": Look("multi-Laplace, low rank, K = 30", "#003E66", "d"),
     "laplace_draws": Look("factor analysis of Laplace draws", "#7F7F7F", "P", "--"),
     "underdamped": Look("underdamped Langevin", "#009E73", "d"),
     "underdamped_long": Look("underdamped Langevin, ten times the budget", "#006B4E", "P"),
