@@ -17,7 +17,8 @@ from onlinefa_benchmark.config import Config, config_model
 from onlinefa_benchmark.config.validation import ConfigError, validate
 
 DEFAULT = Path("config", "config.yaml")
-_OF_CHECKOUT = Path(__file__).parents[3] / DEFAULT
+# A link to config/config.yaml of the checkout, of which a wheel contains a copy.
+_OF_PACKAGE = Path(__file__).parent / "default.yaml"
 
 
 def read(files: Sequence[str], values: Sequence[str] = ()) -> Config:
@@ -27,8 +28,7 @@ def read(files: Sequence[str], values: Sequence[str] = ()) -> Config:
     ----------
     files : sequence of str
         Files that are merged, in this order, into the default configuration. That is
-        ``config/config.yaml`` of the working directory, or of the checkout; without one, the files
-        must be complete.
+        ``config/config.yaml`` of the working directory or, without one, that of the package.
     values : sequence of str
         Single values, ``key=value``, that are merged last.
 
@@ -47,12 +47,10 @@ def read(files: Sequence[str], values: Sequence[str] = ()) -> Config:
         update_config(given, _load(file))
     for value in values:
         update_config(given, _parse(value))
-    default = [str(path) for path in (DEFAULT, _OF_CHECKOUT) if path.exists()][:1]
-    if not default and not files:
-        raise ConfigError(f"no {DEFAULT} here; give one with --configfile")
-    config = _load(default[0]) if default else {}
+    default = str(DEFAULT if DEFAULT.exists() else _OF_PACKAGE)
+    config = _load(default)
     update_config(config, given)
-    return validate(config, [*default, *(str(Path(file).absolute()) for file in files)])
+    return validate(config, [default, *(str(Path(file).absolute()) for file in files)])
 
 
 def _load(file: str) -> dict[str, Any]:

@@ -56,13 +56,12 @@ def test_the_default_is_read_from_the_working_directory(tmp_path, monkeypatch):
     assert files.read([], ["root_seed=4"]) == validate(SMALL | {"root_seed": 4})
 
 
-def test_without_any_default_files_must_be_complete(tmp_path, monkeypatch):
+def test_elsewhere_the_default_is_that_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "_OF_CHECKOUT", tmp_path / "config/config.yaml")
-    with pytest.raises(ConfigError, match=r"^no config/config\.yaml here; give one with --config"):
-        files.read([])
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(SMALL))
-    assert files.read(["mine.yaml"]) == validate(SMALL)
+    default = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    assert files.read([]) == validate(default)
+    (tmp_path / "mine.yaml").write_text("linear: null")
+    assert files.read(["mine.yaml"]) == validate(default | {"linear": None})
 
 
 def write_and_read(config, folder):
@@ -71,7 +70,7 @@ def write_and_read(config, folder):
     return files.read_checked(path)
 
 
-@pytest.mark.parametrize("name", ["config", "thesis", "multiswag", "beyond"])
+@pytest.mark.parametrize("name", ["config", "thesis", "multiswag", "beyond", "walks", "posteriors"])
 def test_a_checked_configuration_is_read_as_written(tmp_path, name):
     config = files.read([str(ROOT / "config" / f"{name}.yaml")])
     found = write_and_read(config, tmp_path)
