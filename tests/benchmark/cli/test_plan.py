@@ -119,8 +119,11 @@ def run_outside(installed, folder, *arguments):
 @pytest.mark.parametrize("file", ["config/config.yaml", "mine.yaml"])
 def test_plan_and_show_work_outside_of_a_checkout(tmp_path, installed, file):
     (tmp_path / "config").mkdir()
-    (tmp_path / file).write_text(yaml.safe_dump(OUTSIDE))
-    options = [] if file.startswith("config/") else ["--configfile", file]
+    # The default of the package has other experiments, which a file of changes leaves out.
+    changes = without_experiments() | OUTSIDE
+    is_default = file.startswith("config/")
+    (tmp_path / file).write_text(yaml.safe_dump(OUTSIDE if is_default else changes))
+    options = [] if is_default else ["--configfile", file]
     answer = run_outside(installed, tmp_path, "plan", *options)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "16 cells to fit" in answer.stdout
@@ -134,11 +137,12 @@ def test_plan_and_show_work_outside_of_a_checkout(tmp_path, installed, file):
     assert cell.code in answer.stdout
 
 
-def test_a_configuration_is_required_outside_of_a_checkout(tmp_path, installed):
+@pytest.mark.slow
+def test_the_default_configuration_is_part_of_the_package(tmp_path, installed):
     answer = run_outside(installed, tmp_path, "plan")
-    assert (answer.returncode, answer.stdout) == (1, "")
-    (line,) = answer.stderr.splitlines()
-    assert "--configfile" in line
+    assert (answer.returncode, answer.stderr) == (0, "")
+    planned = {line.split()[0] for line in answer.stdout.splitlines() if line}
+    assert {"synthetic", "linear", "gp", "network"} <= planned
 
 
 def test_added_seeds_are_part_of_the_plan(tmp_path, capsys):
