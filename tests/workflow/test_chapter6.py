@@ -43,6 +43,8 @@ def test_chapter_6_runs_from_a_fetched_table_to_figures(finished_walks):
     results = finished_walks / "results"
     assert sorted(path.stem for path in results.glob("figures/*.png")) == [
         "figure_6_1",
+        "figure_6_10_yacht",
+        "figure_6_11",
         "figure_6_2",
         "figure_6_3",
         "figure_6_4_yacht",
@@ -50,6 +52,7 @@ def test_chapter_6_runs_from_a_fetched_table_to_figures(finished_walks):
         "figure_6_6",
         "figure_6_7",
         "figure_6_8",
+        "figure_6_9_yacht",
     ]
     assert "| Yacht Hydrodynamics | 308 | 6 |" in (results / "tables/table_6_1.md").read_text()
     table = (results / "tables/linear/wasserstein2.md").read_text()

@@ -31,7 +31,8 @@ PARAMETERS = {
     "epochs": 22,
 }
 OF_ALGORITHMS = [f"figure_6_{number}" for number in range(1, 7)]
-OF_A_TABLE = [*OF_ALGORITHMS, "figure_6_8"]
+OF_WALKS = [f"figure_6_{number}" for number in range(8, 12)]
+OF_A_TABLE = [*OF_ALGORITHMS, *OF_WALKS]
 
 
 def rows_of(cell, read_table=None):
@@ -127,8 +128,8 @@ def test_heat_maps_show_the_covariances(complete):
 
 @pytest.mark.parametrize("name", OF_A_TABLE)
 def test_without_the_thesis_walk_a_figure_names_the_one_it_shows(name, cells):
-    text = words(drawn(name, summary_of(cells("swag", "replacement_averaged"))))
-    assert "with replacement, averaged" in text
+    text = " ".join(words(drawn(name, summary_of(cells("swag", "replacement_averaged")))).split())
+    assert "with replacement, averaged" in text  # titles are wrapped
     assert "one seed" in text
 
 
@@ -155,9 +156,27 @@ def test_walks_are_compared_by_one_algorithm(complete):
     assert final == last["mean"].item()
 
 
-def test_a_walk_whose_seeds_diverge_is_named(cells):
+def test_heat_maps_show_the_covariances_of_walks(complete):
+    figure = drawn("figure_6_9", complete)
+    panels = [axis for axis in figure.axes if axis.images]
+    titles = [" ".join(axis.get_title().split()) for axis in panels[:3]]  # titles are wrapped
+    assert titles == ["posterior", "SGD, reshuffled", "SGD, with replacement"]
+    own = complete[(complete["walk"] == "replacement") & (complete["K"] == 2)]
+    own = own[own["algorithm"] == "batch_ml"]
+    np.testing.assert_array_equal(panels[2].images[0].get_array(), entries(own, "covariance"))
+
+
+@pytest.mark.parametrize("name", ["figure_6_9", "figure_6_10"])
+def test_figures_of_walks_name_their_algorithm(name, complete):
+    text = words(drawn(name, complete))
+    assert "walks described by maximum likelihood" in text
+    assert "SWAG" not in text
+
+
+@pytest.mark.parametrize("name", OF_WALKS)
+def test_a_walk_whose_seeds_diverge_is_named(name, cells):
     some = summary_of(cells("swag"), cells("swag", seed=1, rate=1e9))
-    text = " ".join(words(drawn("figure_6_8", some)).split())  # notes are wrapped
+    text = " ".join(words(drawn(name, some)).split())  # notes are wrapped
     assert "SGD, reshuffled, yacht: 1 diverged of 2" in text
 
 
@@ -194,7 +213,8 @@ def test_all_figures_of_an_experiment_are_written(complete, tmp_path):
     linear = experiments.load("linear")
     result_file.write(pa.Table.from_pandas(complete), tmp_path / "summary.parquet")
     write_figures(linear, tmp_path / "summary.parquet", None, tmp_path / "figures")
-    names = {*OF_A_TABLE} - {"figure_6_4", "figure_6_5"} | {"figure_6_4_yacht", "figure_6_5_yacht"}
+    of_datasets = {"figure_6_4", "figure_6_5", "figure_6_9", "figure_6_10"}
+    names = {*OF_A_TABLE} - of_datasets | {f"{name}_yacht" for name in of_datasets}
     written = [f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(written)
     assert all(path.stat().st_size > 1000 for path in (tmp_path / "figures").iterdir())

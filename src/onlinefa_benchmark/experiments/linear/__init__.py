@@ -200,6 +200,24 @@ class Linear(Experiment):
             "dataset, a line for each walk, and a dotted line for the best factor analysis of the "
             "posterior itself. Lower is better.",
         ),
+        Figure(
+            "figure_6_9",
+            "Heat maps of the posterior covariance of the weights and of the covariance that one "
+            "algorithm estimates from each walk, above; the same as correlations, below.",
+            per_dataset=True,
+        ),
+        Figure(
+            "figure_6_10",
+            "Estimated against posterior means, on the left, and variances, on the right: a point "
+            "for each weight and walk, and a dotted diagonal on which exact estimates lie.",
+            per_dataset=True,
+        ),
+        Figure(
+            "figure_6_11",
+            "Relative distances of estimated means, above, and covariances, below, from those of "
+            "the posterior, against the epochs of gradients that a walk has spent: a column for "
+            "each dataset, a line for each walk. Lower is better.",
+        ),
     )
     extra_tables: ClassVar[Sequence[ExtraTable]] = (ExtraTable("table_6_1"),)
     computation = f"{_HERE}.computation"

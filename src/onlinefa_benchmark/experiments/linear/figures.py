@@ -20,9 +20,11 @@ from onlinefa_benchmark.experiments.linear.estimate_figures import (
     describe_walk,
     figure_6_4,
     figure_6_5,
+    figure_6_9,
+    figure_6_10,
 )
 from onlinefa_benchmark.experiments.linear.plane_figure import figure_6_7
-from onlinefa_benchmark.experiments.linear.walk_figure import figure_6_8
+from onlinefa_benchmark.experiments.linear.walk_figures import figure_6_8, figure_6_11
 from onlinefa_benchmark.looks import look
 from onlinefa_benchmark.plotting.convergence import Layout, draw_convergence
 from onlinefa_benchmark.statistics.frames import sorted_values
@@ -37,6 +39,9 @@ __all__ = [
     "figure_6_6",
     "figure_6_7",
     "figure_6_8",
+    "figure_6_9",
+    "figure_6_10",
+    "figure_6_11",
     "table_6_1",
 ]
 

@@ -1,7 +1,8 @@
-"""Figure 6.8: walks compared by the gradients that they spend."""
+"""Figures 6.8 and 6.11: walks compared by the gradients that they spend."""
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,10 +16,15 @@ from onlinefa_benchmark.statistics.frames import sorted_values
 from onlinefa_benchmark.statistics.seeds import describe_seeds
 
 _METRIC = "wasserstein2"
+_EPOCHS = "epochs of gradients"
+_PARTS = {
+    "relative_mean_distance": "relative distance\nof means",
+    "relative_frobenius": "relative Frobenius distance\nof covariances",
+}
 # Estimators in order of preference; otherwise the first of the summary is drawn.
 _PREFERRED = ("batch_ml", "recursive_em", "shrunk_em")
 # Colours of Okabe and Ito; walks of SGD are gray.
-_LOOKS = {
+WALK_LOOKS = {
     "reshuffled": ("#7F7F7F", "o", "-"),
     "replacement": ("#7F7F7F", "s", "--"),
     "reshuffled_averaged": ("#B0B0B0", "^", "-"),
@@ -35,9 +41,7 @@ _LOOKS = {
 
 def figure_6_8(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     """Draw the distance of estimates from the posterior against the epochs of each walk."""
-    rows = summary[(summary["K"] == summary["K"].max()) & summary["i"].isna()]
-    algorithm = _choose_algorithm(sorted_values(rows, ALGORITHM))
-    rows = rows[rows["algorithm"] == algorithm]
+    rows = _select_rows(summary)
     datasets = sorted_values(rows, DATASET)
     figure, axes = new_panels(
         len(datasets),
@@ -45,18 +49,53 @@ def figure_6_8(experiment: Experiment, summary: pd.DataFrame) -> Figure:
         sharex=True,
     )
     for dataset, axis in zip(datasets, axes.flat, strict=False):
-        _draw_panel(axis, rows[rows["dataset"] == dataset])
+        own = rows[rows["dataset"] == dataset]
+        _draw_walks(axis, own, _METRIC)
+        _draw_floor(axis, own)
         axis.set_title(DATASET.format(dataset))
-        axis.set_xlabel("epochs of gradients")
+        axis.set_xlabel(_EPOCHS)
     for line in axes:
         line[0].set_ylabel("2-Wasserstein distance\nfrom the posterior")
-    estimator = f"{look(algorithm).label}, K = {rows['K'].iloc[0]}"
-    seeds = describe_seeds(rows, experiment.setting_keys)
-    add_legend(figure, estimator, seeds, *_describe_missing_seeds(rows), column_width=3)
+    _add_walk_legend(figure, experiment, rows)
     return figure
 
 
-def _describe_missing_seeds(rows: pd.DataFrame) -> list[str]:
+def figure_6_11(experiment: Experiment, summary: pd.DataFrame) -> Figure:
+    """Draw the distances of means and covariances against the epochs of each walk."""
+    rows = _select_rows(summary)
+    datasets = sorted_values(rows, DATASET)
+    figure, axes = plt.subplots(
+        len(_PARTS),
+        len(datasets),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(1.5 + 2.8 * max(len(datasets), 2), 2 + 2.6 * len(_PARTS)),
+    )
+    for (metric, label), line in zip(_PARTS.items(), axes, strict=True):
+        for dataset, axis in zip(datasets, line, strict=True):
+            _draw_walks(axis, rows[rows["dataset"] == dataset], metric)
+        line[0].set_ylabel(label)
+    for dataset, first, last in zip(datasets, axes[0], axes[-1], strict=True):
+        first.set_title(DATASET.format(dataset))
+        last.set_xlabel(_EPOCHS)
+    _add_walk_legend(figure, experiment, rows)
+    return figure
+
+
+def _select_rows(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one algorithm with the largest number of factors, without entries."""
+    rows = summary[(summary["K"] == summary["K"].max()) & summary["i"].isna()]
+    return rows[rows["algorithm"] == choose_algorithm(rows)]
+
+
+def _add_walk_legend(figure: Figure, experiment: Experiment, rows: pd.DataFrame) -> None:
+    estimator = f"{look(rows['algorithm'].iloc[0]).label}, K = {rows['K'].iloc[0]}"
+    seeds = describe_seeds(rows, experiment.setting_keys)
+    add_legend(figure, estimator, seeds, *describe_missing_walks(rows), column_width=3)
+
+
+def describe_missing_walks(rows: pd.DataFrame) -> list[str]:
     """Return notes of seeds without a result at the end of a walk."""
     last = rows[(rows["metric"] == _METRIC) & (rows["step"] == rows["step"].max())]
     return [
@@ -65,14 +104,16 @@ def _describe_missing_seeds(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _choose_algorithm(algorithms: list[str]) -> str:
+def choose_algorithm(rows: pd.DataFrame) -> str:
+    """Return the algorithm whose estimates from several walks are compared."""
+    algorithms = sorted_values(rows, ALGORITHM)
     return next((name for name in _PREFERRED if name in algorithms), algorithms[0])
 
 
-def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
+def _draw_walks(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
     for walk in sorted_values(rows, WALK):
-        here = rows[(rows["walk"] == walk) & (rows["metric"] == _METRIC)].sort_values("step")
-        colour, marker, line = _LOOKS[walk]
+        here = rows[(rows["walk"] == walk) & (rows["metric"] == metric)].sort_values("step")
+        colour, marker, line = WALK_LOOKS[walk]
         axis.errorbar(
             here["step"],
             here["mean"],
@@ -85,6 +126,11 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
             capsize=2,
             label=WALK.format(walk),
         )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+
+
+def _draw_floor(axis: Axes, rows: pd.DataFrame) -> None:
     floor = rows[rows["metric"] == "floor_of_rank"]["mean"].mean()
     axis.axhline(
         floor,
@@ -93,5 +139,3 @@ def _draw_panel(axis: Axes, rows: pd.DataFrame) -> None:
         linewidth=1,
         label="best factor analysis of the posterior",
     )
-    axis.set_xscale("log")
-    axis.set_yscale("log")
