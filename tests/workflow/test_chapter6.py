@@ -74,7 +74,9 @@ def test_snakemakes_own_report_has_all_figures_and_tables(finished_walks, tmp_pa
     pictures = finished_walks.glob("results/figures/*.png")
     pages = finished_walks.glob("results/tables/**/*.html")
     files = [str(path.relative_to(finished_walks)) for path in [*pictures, *pages]]
-    assert len(files) == 8 + 2 * 6 + 2  # figures, metrics of two experiments, datasets and coverage
+    assert (
+        len(files) == 11 + 2 * 6 + 2
+    )  # figures, metrics of two experiments, datasets and coverage
     assert sorted(found) == sorted(files)
     heat_map = found["results/figures/figure_6_4_yacht.png"]
     assert heat_map["labels"] == {"figure": "Figure 6.4 yacht"}

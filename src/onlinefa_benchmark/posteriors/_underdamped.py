@@ -7,7 +7,6 @@ from math import sqrt
 
 from onlinefa.walks.underdamped import Underdamped
 from onlinefa_benchmark.arrays import Array
-from onlinefa_benchmark.models.network_target import NetworkTarget
 from onlinefa_benchmark.posteriors.base import Task
 
 # In units of the highest frequency; the integrator is stable up to a step of 2.
@@ -38,6 +37,8 @@ def walk_underdamped(task: Task, budget: int) -> Iterator[Array]:
     WalkDiverged
         If no step is stable.
     """
+    from onlinefa_benchmark.models.network_target import NetworkTarget  # imports PyTorch
+
     network = task.network
     largest = len(network.y) * network.curvature(task.mode, network.X[:_ROWS_FOR_CURVATURE])
     walk = Underdamped(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from support.contexts import context_of, run
@@ -198,7 +200,7 @@ def test_rows_have_the_norm_of_the_gradient_at_the_mode():
 
 
 def test_a_mode_that_is_not_reached_leaves_no_value():
-    one = cell("map", 5)
+    one = copy.deepcopy(cell("map", 5))
     one.parameters["training"]["iterations"] = 1
     found = list(run(one, context_of(one)))
     assert {m.metric for m in found} == set(METRICS)
