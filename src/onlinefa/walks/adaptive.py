@@ -10,7 +10,7 @@ import numpy as np
 from onlinefa.estimators.recursive_em import RecursiveEM
 from onlinefa.gaussian import Array
 from onlinefa.walks.descent import descend
-from onlinefa.walks.gradient_moment import GradientMoment
+from onlinefa.walks.gradient_moment import GradientAverages, GradientMoment
 from onlinefa.walks.langevin import Langevin
 from onlinefa.walks.preconditioner import Preconditioner
 from onlinefa.walks.targets import Target
@@ -30,7 +30,10 @@ _STEP_WITH_ADDED_NOISE = 0.1
 # On tables that are not part of chapter 6 (airfoil and winequality_red), distances from the
 # posterior fall up to 1.6 and hardly change beyond.
 _STEP_WITH_CORRECTED_NOISE = 1.6
-_TUNING = 8  # the first eighth of a window measures the second moment of gradients
+# The first eighth of a window only measures the second moment of gradients. It is measured again
+# after a quarter and after a half, because its error changes the stationary law.
+_TUNING_SHARE = 8
+_SHARES = (4, 2, 1)
 
 
 class AdaptiveLangevin(Langevin):
@@ -40,8 +43,9 @@ class AdaptiveLangevin(Langevin):
     everything before it. The first window is SGLD without a preconditioner. In every window, two
     factor analyses are fitted online, to the weights and to their gradients; they determine the
     preconditioner, step and noise of the next window. With corrected noise, the first eighth of a
-    window then measures the second moment of gradients. The remaining weights of the window follow
-    one stationary law. No window is stored: memory is that of a few blocks of rows and of D (K + 1)
+    window then measures the second moment of gradients, and its weights are not observed. After a
+    quarter and after a half of the window, step and noise are computed again from all of its
+    gradients so far. No window is stored: memory is that of a few blocks of rows and of D (K + 1)
     numbers for each factor analysis.
 
     Parameters
@@ -154,15 +158,26 @@ class AdaptiveLangevin(Langevin):
         if self.windows > 0 and self.noise != "none":
             self._adapt()
         self.windows += 1
-        end = self.warm_up * 2**self.windows
+        spent, end = self.gradients_spent, self.warm_up * 2**self.windows
+        halvings = self.halvings
+        averages = None
         if self.moment is not None:
-            self._measure_moment(self._steps_until(end) // _TUNING)
+            averages = GradientAverages(self.preconditioner, self._gradients.gaussian())
+            tuning = self._steps_until(spent + (end - spent) // _TUNING_SHARE)
+            for _, gradients in self._iterate(tuning):
+                averages.absorb(gradients)
         self._renew_learners()
         self.forget_gradients()
-        for states, gradients in self._iterate(self._steps_until(end)):
-            self._weights.partial_fit(states)
-            self._gradients.partial_fit(gradients)
-            yield states
+        for share in _SHARES:
+            if averages is not None:
+                self._renew_noise(averages.moment(), keep_step=self.halvings > halvings)
+            steps = self._steps_until(spent + (end - spent) // share)
+            for states, gradients in self._iterate(steps):
+                if averages is not None:
+                    averages.absorb(gradients)
+                self._weights.partial_fit(states)
+                self._gradients.partial_fit(gradients)
+                yield states
 
     def _steps_until(self, gradients: int) -> int:
         return max((gradients - self.gradients_spent) // self.gradients_per_step, 1)
@@ -186,30 +201,11 @@ class AdaptiveLangevin(Langevin):
         else:
             self.step = _STEP_WITH_ADDED_NOISE / moment.largest
 
-    def _measure_moment(self, steps: int) -> None:
-        """Measure the covariance of whitened gradients for some steps, and choose step and noise.
-
-        The factor analysis of gradients, from which it was computed before, is not accurate enough
-        where gradients are nearly collinear. The mean of the gradients is left out: in the
-        stationary law it is zero.
-        """
-        P, D = self.preconditioner, self.target.dimension
-        K = P.directions.shape[1]
-        count, mean, inside, total = 0, np.zeros(D), np.zeros((K, K)), 0.0
-        for _, gradients in self._iterate(steps):
-            whitened = P.apply_root_transposed(gradients)
-            along = whitened @ P.directions
-            count, mean = count + len(whitened), mean + whitened.sum(axis=0)
-            inside, total = inside + along.T @ along, total + float(np.sum(whitened**2))
-        mean /= count
-        along_mean = mean @ P.directions
-        self.moment = GradientMoment.of_averages(
-            P,
-            inside / count - np.outer(along_mean, along_mean),
-            total / count - float(mean @ mean),
-            self._gradients.gaussian(),
-        )
-        self.step = _STEP_WITH_CORRECTED_NOISE / self.moment.largest
+    def _renew_noise(self, moment: GradientMoment, *, keep_step: bool) -> None:
+        """Use another second moment of gradients; keep the step if it was halved in this window."""
+        self.moment = moment
+        step = _STEP_WITH_CORRECTED_NOISE / moment.largest
+        self.step = min(step, self.step) if keep_step else step
 
     def color(self, z: Array) -> Array:
         """Return the noise of steps, given standard normal vectors of shape (steps, D)."""

@@ -9,7 +9,7 @@ import numpy as np
 from onlinefa.gaussian import Array, LowRankGaussian
 from onlinefa.walks.preconditioner import Preconditioner
 
-__all__ = ["GradientMoment"]
+__all__ = ["GradientAverages", "GradientMoment"]
 
 _POWER_STEPS = 50
 
@@ -53,29 +53,50 @@ class GradientMoment:
         total = np.sum(F**2) + np.sum(gradients.noise * P.scale**2 * unscaled)
         return cls(inside, _mean_outside(P, total, inside), _largest(P, gradients))
 
-    @classmethod
-    def of_averages(
-        cls, P: Preconditioner, inside: Array, total: float, gradients: LowRankGaussian
-    ) -> GradientMoment:
-        """Compute the moment from averages over a walk.
 
-        Parameters
-        ----------
-        P : Preconditioner
-            The preconditioner.
-        inside : ndarray of shape (K, K)
-            Average of (V'L'g)(V'L'g)'.
-        total : float
-            Average of |L'g|^2.
-        gradients : LowRankGaussian
-            Distribution of the gradients, from which the largest eigenvalue outside of the
-            directions is computed.
-        """
-        outside = _mean_outside(P, total, inside)
-        largest = _largest(P, gradients, outside_only=True)
+class GradientAverages:
+    """Averages over a walk from which the second moment of its whitened gradients is computed.
+
+    A factor analysis of gradients is not accurate enough where gradients are nearly collinear. The
+    mean of the gradients is left out: in the stationary law it is zero.
+
+    Parameters
+    ----------
+    P : Preconditioner
+        The preconditioner of the walk.
+    gradients : LowRankGaussian
+        An earlier estimate of the distribution of gradients, from which the largest eigenvalue
+        outside of the directions is computed.
+    """
+
+    def __init__(self, P: Preconditioner, gradients: LowRankGaussian) -> None:
+        K = P.directions.shape[1]
+        self._P = P
+        self._gradients = gradients
+        self._count = 0
+        self._sum = np.zeros(P.dimension)
+        self._inside = np.zeros((K, K))
+        self._total = 0.0
+
+    def absorb(self, gradients: Array) -> None:
+        """Add gradients of shape (n, D)."""
+        whitened = self._P.apply_root_transposed(gradients)
+        along = whitened @ self._P.directions
+        self._count += len(whitened)
+        self._sum += whitened.sum(axis=0)
+        self._inside += along.T @ along
+        self._total += float(np.sum(whitened**2))
+
+    def moment(self) -> GradientMoment:
+        """Return the second moment of all gradients so far."""
+        mean = self._sum / self._count
+        along = mean @ self._P.directions
+        inside = self._inside / self._count - np.outer(along, along)
+        outside = _mean_outside(self._P, self._total / self._count - float(mean @ mean), inside)
+        largest = _largest(self._P, self._gradients, outside_only=True)
         if len(inside):
             largest = max(largest, float(np.linalg.eigvalsh(inside)[-1]))
-        return cls(inside, outside, max(largest, outside))
+        return GradientMoment(inside, outside, max(largest, outside))
 
 
 def _mean_outside(P: Preconditioner, total: float, inside: Array) -> float:

@@ -7,6 +7,7 @@ import pytest
 
 from onlinefa import LowRankGaussian
 from onlinefa.walks import GradientMoment, Preconditioner
+from onlinefa.walks.gradient_moment import GradientAverages
 
 RANDOM = np.random.default_rng(0)
 D, K = 6, 2
@@ -79,13 +80,23 @@ def test_a_moment_of_a_gaussian_is_that_of_the_dense_matrix(P):
     assert moment.largest == pytest.approx(np.linalg.eigvalsh(W)[-1], rel=1e-3)
 
 
+def rows_with_covariance(covariance, mean):
+    """Return rows whose mean and second moment around it are exactly those given."""
+    L = np.linalg.cholesky(covariance)
+    return np.sqrt(D) * np.vstack([L.T, -L.T]) + mean
+
+
 def test_averages_replace_the_gaussian_along_the_directions():
     P, gradients = PRECONDITIONERS["two-sided"], gaussian(seed=3)
-    L, V = P.apply_root(np.eye(D)).T, P.directions
-    W = L.T @ gradients.covariance() @ L
-    moment = GradientMoment.of_averages(P, V.T @ W @ V, float(np.trace(W)), gradients)
-    same = GradientMoment.of_gaussian(P, gradients)
+    rows = rows_with_covariance(gradients.covariance(), gradients.mean)
+    averages = GradientAverages(P, gradients)
+    averages.absorb(rows[:3])
+    averages.absorb(rows[3:])
+    moment, same = averages.moment(), GradientMoment.of_gaussian(P, gradients)
     np.testing.assert_allclose(moment.inside, same.inside, atol=1e-10)
     assert moment.outside == pytest.approx(same.outside)
-    larger = GradientMoment.of_averages(P, 100 * V.T @ W @ V, 100 * float(np.trace(W)), gradients)
-    assert larger.largest == pytest.approx(100 * np.linalg.eigvalsh(V.T @ W @ V)[-1])
+
+    larger = GradientAverages(P, gradients)
+    larger.absorb(10 * rows)
+    largest = np.linalg.eigvalsh(same.inside)[-1]
+    assert larger.moment().largest == pytest.approx(100 * largest)
