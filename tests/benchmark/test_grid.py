@@ -19,16 +19,16 @@ def test_the_default_grid(default):
     grid = bundles(validate(default))
     # synthetic: 7 algorithms x 2 D x 1 K, with 3 spectra inside. linear: 6 algorithms, with 4
     # datasets, 5 walks and all K inside. plane: 6 algorithms and 2 rates inside. All seeds are in
-    # one job. gp: 2 datasets, with 16 algorithms and 2 widths inside. network: 1 dataset, with 16
-    # algorithms inside; digits: 15.
+    # one job. gp: 2 datasets, with 16 algorithms and 2 widths inside. network: 1 dataset, with 18
+    # algorithms inside; digits: 17.
     jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2, "network": 1, "digits": 1}
     inner = {
         "synthetic": 3,
         "linear": 4 * 5 * len(default["linear"]["K"]),
         "plane": 6 * 2,
         "gp": 16 * 2,
-        "network": 16,
-        "digits": 15,
+        "network": 18,
+        "digits": 17,
     }
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:
