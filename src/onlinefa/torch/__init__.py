@@ -9,8 +9,17 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name="torch") from None
 
 from onlinefa.torch._layout import NetworkChanged
-from onlinefa.torch.weight_posterior import TooFewUpdates, WeightPosterior, predict_mixture
+from onlinefa.torch.multi_posterior import MultiPosterior
+from onlinefa.torch.posterior import Moments, Posterior
+from onlinefa.torch.weight_posterior import TooFewUpdates, WeightPosterior
 
-__all__ = ["NetworkChanged", "TooFewUpdates", "WeightPosterior", "predict_mixture"]
+__all__ = [
+    "Moments",
+    "MultiPosterior",
+    "NetworkChanged",
+    "Posterior",
+    "TooFewUpdates",
+    "WeightPosterior",
+]
 
 del torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -11,37 +11,44 @@ import numpy as np
 import torch
 from sklearn.base import clone
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
-from torch.optim.swa_utils import update_bn
+from torch.func import functional_call
 
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import LowRankGaussian
 from onlinefa.serialization import CannotRestore, restore, save
-from onlinefa.torch._layout import ParameterLayout
+from onlinefa.torch._inputs import batch_arguments, get_device, iterate_inputs
+from onlinefa.torch._layout import ParameterLayout, Selection, unwrap
+from onlinefa.torch._statistics import RunningStatistics, collect_statistics, evaluation
+from onlinefa.torch.posterior import (
+    Batches,
+    Inputs,
+    Posterior,
+    Random,
+    get_tensor,
+    make_generator,
+)
 
-__all__ = ["TooFewUpdates", "WeightPosterior", "predict_mixture"]
-
-Random = int | np.random.Generator | None
-Batches = Iterable[Any] | None
+__all__ = ["TooFewUpdates", "WeightPosterior"]
 
 
 class TooFewUpdates(ValueError):
     """Exception for a posterior that has learned from too few weight vectors."""
 
 
-class WeightPosterior:
+class WeightPosterior(Posterior):
     """Gaussian over the weights of a network, learned from their trajectory during training.
 
-    The posterior covers the parameters that require a gradient when it is attached; tied ones count
-    once. Sampled networks share the values of frozen parameters with the model. The estimator runs
-    on the CPU, in float32 or, if some parameter is float64, in float64; sampled networks have the
-    types and devices of the model.
+    By default, the posterior covers the parameters that require a gradient when it is attached;
+    tied ones count once. Sampled networks share the values of all other parameters with the model.
+    The estimator runs on the CPU, in float32 or, if some parameter is float64, in float64; sampled
+    networks have the types and devices of the model.
 
-    The running statistics of batch normalisation are valid only for the weights that they were
-    collected with, not for an average or a sample. As in SWAG, they are collected anew for every
-    network, by a pass over `batches` in training mode. `batches` is an iterable of tensors, or of
-    lists or tuples whose first item is the input of the network, for example a DataLoader. All
-    other buffers are those of the model.
+    The running statistics of batch or instance normalisation are valid only for the weights that
+    they were collected with, not for an average or a sample. As in SWAG, they are collected anew
+    for every network, by a pass over `batches` in training mode. `batches` is an iterable of
+    inputs, for example a DataLoader; see `Posterior`. Layers that stay in evaluation mode during
+    training, as in a frozen or pretrained part, keep their statistics. All other buffers are those
+    of the model.
 
     Parameters
     ----------
@@ -49,6 +56,10 @@ class WeightPosterior:
         The network, which is only read and may be trained further.
     estimator : FactorEstimator
         Any estimator of this package. It is cloned.
+    parameters : str, torch.nn.Module, torch.nn.Parameter, iterable of these or None, default=None
+        Parameters that the posterior covers: names of parameters or modules, patterns such as
+        ``"layers.*.bias"``, modules, or the parameters themselves. None covers those that require a
+        gradient.
 
     Attributes
     ----------
@@ -74,11 +85,22 @@ class WeightPosterior:
     torch.Size([10, 5, 1])
     """
 
-    def __init__(self, model: nn.Module, estimator: FactorEstimator) -> None:
+    def __init__(
+        self, model: nn.Module, estimator: FactorEstimator, *, parameters: Selection = None
+    ) -> None:
+        _check_arguments(model, estimator)
         self.model = model
         self.estimator: FactorEstimator = clone(estimator)
-        self._layout = ParameterLayout(model)
+        self._layout = ParameterLayout(model, parameters)
+        self._statistics = RunningStatistics(model)
         self._row = torch.empty(self._layout.dimension, dtype=self._layout.dtype)
+
+    def __repr__(self) -> str:
+        """Describe the posterior."""
+        return (
+            f"WeightPosterior({type(unwrap(self.model)).__name__} with {self._layout.dimension} "
+            f"weights, {self.estimator!r}, updates={self.updates})"
+        )
 
     @property
     def updates(self) -> int:
@@ -98,6 +120,7 @@ class WeightPosterior:
             If the fit has diverged.
         """
         self._layout.read(self.model, self._row)
+        self._statistics.observe(self.model)
         try:
             self.estimator.partial_fit(self._row[None].numpy())
         except ValueError:
@@ -124,24 +147,49 @@ class WeightPosterior:
         self._check_updates(int(K) if isinstance(K, Integral) else 1)
         return self.estimator.gaussian()
 
-    def sample(self, random_state: Random = None, batches: Batches = None) -> nn.Module:
+    def log_prob(self, model: nn.Module | None = None) -> float:
+        """Compute the log density of the weights of a network.
+
+        Parameters
+        ----------
+        model : torch.nn.Module or None, default=None
+            A network with the same parameters; None for the present weights of `self.model`.
+
+        Returns
+        -------
+        log_density : float
+            The log density.
+
+        Raises
+        ------
+        NoDensity
+            If the noise of some weight is zero.
+        """
+        row = torch.empty_like(self._row)
+        self._layout.read(self.model if model is None else model, row)
+        return float(self.gaussian().log_prob(row.double().numpy()[None])[0])
+
+    def sample(
+        self, random_state: Random = None, batches: Batches = None, *, scale: float = 1.0
+    ) -> nn.Module:
         """Draw a network.
 
         Parameters
         ----------
-        random_state : int, numpy.random.Generator or None, default=None
+        random_state : int, numpy.random.Generator, torch.Generator or None, default=None
             Seed, or the generator to draw from.
         batches : iterable or None, default=None
-            Training inputs, needed if the model has batch normalisation.
+            Training inputs, needed if the model has batch normalisation that is trained.
+        scale : float, default=1.0
+            Factor of the covariance of the weights.
 
         Returns
         -------
         network : torch.nn.Module
-            A new network in evaluation mode.
+            A new network in evaluation mode, a copy of the model inside of any wrapper.
         """
-        network = self._copy_model(batches)
-        self._draw(network, np.random.default_rng(random_state), batches)
-        return network
+        row = self._draw_row(self.gaussian(), make_generator(random_state), scale)
+        return self._copy_model(self._make_tensors(row, batches))
 
     def average(self, batches: Batches = None) -> nn.Module:
         """Create a network with the mean of the trajectory as its weights (SWA).
@@ -149,75 +197,72 @@ class WeightPosterior:
         Parameters
         ----------
         batches : iterable or None, default=None
-            Training inputs, needed if the model has batch normalisation.
+            Training inputs, needed if the model has batch normalisation that is trained.
 
         Returns
         -------
         network : torch.nn.Module
-            A new network in evaluation mode.
+            A new network in evaluation mode, a copy of the model inside of any wrapper.
         """
         self._check_updates(1)
-        network = self._copy_model(batches)
-        self._layout.write(torch.tensor(self.estimator.mean_), network)
-        _collect_statistics(network, batches)
-        return network
+        return self._copy_model(self._make_tensors(torch.tensor(self.estimator.mean_), batches))
 
-    def predict(
+    def _draw_outputs(
         self,
-        inputs: Tensor,
-        samples: int = 100,
-        random_state: Random = None,
-        batches: Batches = None,
+        inputs: Inputs,
+        samples: int,
+        random: np.random.Generator,
+        batches: Batches,
+        scale: float,
+    ) -> Iterator[Tensor]:
+        gaussian, model = self.gaussian(), unwrap(self.model)
+        for _ in range(samples):
+            tensors = self._make_tensors(self._draw_row(gaussian, random, scale), batches)
+            with torch.no_grad(), evaluation(model):
+                output = torch.cat(
+                    [
+                        get_tensor(functional_call(model, tensors, *arguments))
+                        for arguments in iterate_inputs(inputs, get_device(model))
+                    ]
+                )
+            yield output
+
+    def _draw_row(
+        self, gaussian: LowRankGaussian, random: np.random.Generator, scale: float
     ) -> Tensor:
-        """Compute the outputs of sampled networks, without gradients.
+        row = gaussian.sample(1, random)[0]
+        if scale != 1:
+            row = gaussian.mean + np.sqrt(scale) * (row - gaussian.mean)
+        return torch.from_numpy(row)
 
-        The networks are the same as those of repeated calls of `sample` with one generator. Their
-        weights are written into one copy of the model, one network after the other.
-
-        Parameters
-        ----------
-        inputs : torch.Tensor
-            Input of the network, with N rows.
-        samples : int, default=100
-            Number of networks.
-        random_state : int, numpy.random.Generator or None, default=None
-            Seed, or the generator to draw from.
-        batches : iterable or None, default=None
-            Training inputs, needed if the model has batch normalisation.
-
-        Returns
-        -------
-        outputs : torch.Tensor of shape (samples, N, ...)
-            Output of each network.
-        """
-        if samples < 1:
-            raise ValueError(f"samples={samples} must be at least 1")
-        network, random = self._copy_model(batches), np.random.default_rng(random_state)
-        outputs: Tensor | None = None
-        for number in range(samples):
-            self._draw(network, random, batches)
-            with torch.no_grad():
-                output = network(inputs)
-            if not isinstance(output, Tensor):
-                kind = type(output).__name__
-                raise TypeError(f"the network's output is a {kind}, not a tensor: use sample()")
-            if outputs is None:
-                outputs = output.new_empty((samples, *output.shape))
-            outputs[number] = output
-        assert outputs is not None
-        return outputs
-
-    def _copy_model(self, batches: Batches) -> nn.Module:
-        if batches is None and _find_batch_norms(self.model):
+    def _make_tensors(self, row: Tensor, batches: Batches) -> dict[str, Tensor]:
+        """Return the weights of a vector and the running statistics that fit them, by name."""
+        model = unwrap(self.model)
+        tensors = self._layout.split(row, self.model)
+        layers = self._statistics.find(model)
+        if not layers:
+            return tensors
+        if batches is None:
             raise ValueError(
                 "the model has batch normalisation, whose statistics fit its own weights only: "
                 "pass batches=, training inputs to collect them anew for every network"
             )
-        return copy.deepcopy(self.model).eval()
 
-    def _draw(self, network: nn.Module, random: np.random.Generator, batches: Batches) -> None:
-        self._layout.write(torch.from_numpy(self.gaussian().sample(1, random)[0]), network)
-        _collect_statistics(network, batches)
+        def forward(buffers: dict[str, Tensor], batch: Any) -> None:
+            functional_call(model, tensors | buffers, *batch_arguments(batch, get_device(model)))
+
+        with torch.no_grad():
+            return tensors | collect_statistics(model, layers, forward, batches)
+
+    def _copy_model(self, tensors: Mapping[str, Tensor]) -> nn.Module:
+        try:
+            network = copy.deepcopy(unwrap(self.model)).eval()
+        except Exception as error:
+            raise ValueError(f"the model cannot be copied, use predict(): {error}") from error
+        own = dict(network.named_parameters()) | dict(network.named_buffers())
+        for name, tensor in tensors.items():
+            own[name].detach().copy_(tensor)
+        return network
 
     def _check_updates(self, least: int) -> None:
         if self.updates == 0:
@@ -241,8 +286,11 @@ class WeightPosterior:
             Tensors, numbers, strings, lists and dicts, which `torch.load` reads with
             ``weights_only=True``.
         """
-        shapes = {name: list(shape) for name, shape in self._layout.shapes.items()}
-        return {"parameters": shapes, "estimator": _to_tensors(save(self.estimator))}
+        return {
+            "parameters": {name: list(shape) for name, shape in self._layout.shapes.items()},
+            "statistics": sorted(self._statistics.find(self.model)),
+            "estimator": _to_tensors(save(self.estimator)),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Replace what was learned by a saved state.
@@ -257,66 +305,23 @@ class WeightPosterior:
         CannotRestore
             If the state belongs to another network or estimator.
         """
-        if state.keys() != {"parameters", "estimator"}:
+        if state.keys() != {"parameters", "statistics", "estimator"}:
             raise CannotRestore("this is not the state_dict of a WeightPosterior")
         self._layout.check_saved(state["parameters"])
         restore(self.estimator, _to_arrays(state["estimator"]))
+        self._statistics.trained = set(state["statistics"])
 
 
-def predict_mixture(
-    posteriors: Sequence[WeightPosterior],
-    inputs: Tensor,
-    samples: int = 100,
-    random_state: Random = None,
-    batches: Batches = None,
-) -> Tensor:
-    """Compute the outputs of networks that are sampled from several posteriors.
-
-    The posteriors of independent runs, each with SWAG, give MultiSWAG (Wilson and Izmailov, 2020).
-
-    Parameters
-    ----------
-    posteriors : sequence of WeightPosterior
-        The posteriors.
-    inputs : torch.Tensor
-        Input of the networks, with N rows.
-    samples : int, default=100
-        Number of networks of each posterior.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed, or the generator to draw from.
-    batches : iterable or None, default=None
-        Training inputs, needed if the models have batch normalisation.
-
-    Returns
-    -------
-    outputs : torch.Tensor of shape (len(posteriors) * samples, N, ...)
-        Output of each network, one posterior after the other.
-    """
-    if not posteriors:
-        raise ValueError("posteriors is empty")
-    random = np.random.default_rng(random_state)
-    return torch.cat([each.predict(inputs, samples, random, batches) for each in posteriors])
-
-
-def _find_batch_norms(network: nn.Module) -> list[_BatchNorm]:
-    """Return the layers that keep running statistics."""
-    return [
-        each
-        for each in network.modules()
-        if isinstance(each, _BatchNorm) and each.running_mean is not None
-    ]
-
-
-def _collect_statistics(network: nn.Module, batches: Batches) -> None:
-    layers = _find_batch_norms(network)
-    if not layers or batches is None:
-        return
-    update_bn(batches, network, device=next(network.parameters()).device)
-    if all(layer.num_batches_tracked == 0 for layer in layers):
-        raise ValueError(
-            "batches has no batch (left): every network needs a pass over it, pass a DataLoader or "
-            "a list and not an iterator"
-        )
+def _check_arguments(model: object, estimator: object) -> None:
+    if isinstance(model, FactorEstimator) and isinstance(estimator, nn.Module):
+        raise TypeError("model and estimator are swapped: WeightPosterior(model, estimator)")
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model is a {type(model).__name__}, not a torch.nn.Module")
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"estimator is the class {name}: pass an instance, for example {name}()")
+    if not isinstance(estimator, FactorEstimator):
+        raise TypeError(f"estimator is a {type(estimator).__name__}, not one of this package")
 
 
 def _to_tensors(value: Any) -> Any:
