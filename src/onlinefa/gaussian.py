@@ -2,18 +2,21 @@
 
 `LowRankGaussian` is the common data type of the package: every estimator returns one, and distances
 compare two of them. No method forms a D x D matrix, except `covariance` and
-`precision`, which return one, and the 2-Wasserstein distance where D is small.
+`precision`, which return one, and the 2-Wasserstein distance where D is small. Arrays are those of
+NumPy, or tensors of PyTorch on any device.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import subspace_angles
 
+from onlinefa._arrays import array_namespace, draw_normals, is_torch_array, to_numpy
 from onlinefa._wasserstein import covariance_wasserstein
 
 __all__ = ["Array", "LowRankGaussian", "NoDensity", "NotFinite"]
@@ -33,7 +36,8 @@ class NoDensity(ValueError):
 class LowRankGaussian:
     """Gaussian distribution N(mean, factors @ factors.T + diag(noise)).
 
-    The arrays are copied, converted to float64 and made read-only.
+    The arrays are copied, converted to float64 and made read-only. Tensors of PyTorch are copied,
+    and keep their device; their data type becomes that of the factors.
 
     Parameters
     ----------
@@ -68,18 +72,17 @@ class LowRankGaussian:
     def __post_init__(self) -> None:
         """Copy and check the arrays."""
         for name in ("mean", "factors", "noise"):
-            value = np.array(getattr(self, name), dtype=np.float64)
-            value.setflags(write=False)
+            value = _copy(getattr(self, name), self.factors)
             object.__setattr__(self, name, value)
-            if not np.isfinite(value).all():
+            if not array_namespace(value).isfinite(value).all():
                 raise NotFinite(f"{name} has NaN or infinite entries")
-        D = self.mean.size
+        D = self.mean.shape[0] if self.mean.ndim else 1
         if self.mean.ndim != 1 or self.factors.ndim != 2:
             raise ValueError("mean must have one dimension and factors two")
         if self.factors.shape[0] != D or self.noise.shape != (D,):
             raise ValueError(
-                f"shapes do not agree: mean {self.mean.shape}, factors {self.factors.shape}, "
-                f"noise {self.noise.shape}"
+                f"shapes do not agree: mean {tuple(self.mean.shape)}, "
+                f"factors {tuple(self.factors.shape)}, noise {tuple(self.noise.shape)}"
             )
         if (self.noise < 0).any():
             raise ValueError("noise has negative entries")
@@ -109,9 +112,26 @@ class LowRankGaussian:
         return cls(mean, factors, np.full(len(eigenvalues), noise))
 
     @property
+    def _xp(self) -> Any:
+        """Namespace of the arrays."""
+        return array_namespace(self.mean)
+
+    def to_numpy(self) -> LowRankGaussian:
+        """Convert tensors to arrays of NumPy.
+
+        Returns
+        -------
+        gaussian : LowRankGaussian
+            The same distribution, or this one if its arrays are those of NumPy.
+        """
+        if not is_torch_array(self.mean):
+            return self
+        return LowRankGaussian(*(to_numpy(v) for v in (self.mean, self.factors, self.noise)))
+
+    @property
     def dimension(self) -> int:
         """D, the number of variables."""
-        return self.mean.size
+        return self.mean.shape[0]
 
     @property
     def rank(self) -> int:
@@ -121,7 +141,7 @@ class LowRankGaussian:
     @property
     def variances(self) -> Array:
         """Diagonal of the covariance."""
-        return np.sum(self.factors**2, axis=1) + self.noise
+        return self._xp.sum(self.factors**2, axis=1) + self.noise
 
     def covariance(self) -> Array:
         """Compute the dense covariance.
@@ -131,7 +151,10 @@ class LowRankGaussian:
         covariance : ndarray of shape (D, D)
             The matrix ``factors @ factors.T + diag(noise)``.
         """
-        return self.factors @ self.factors.T + np.diag(self.noise)
+        covariance = self.factors @ self.factors.T
+        diagonal = self._xp.arange(self.dimension)
+        covariance[diagonal, diagonal] += self.noise
+        return covariance
 
     def precision(self) -> Array:
         """Compute the dense inverse of the covariance, in O(D^2 K).
@@ -147,9 +170,11 @@ class LowRankGaussian:
             If the noise of some column is zero.
         """
         U, s, _ = self._whitened
-        root = np.sqrt(self.noise)
+        root = self._xp.sqrt(self.noise)
         # (I + U s^2 U')^-1 = I - U s^2 / (1 + s^2) U'
-        inner = np.eye(self.dimension) - (U * (s**2 / (1 + s**2))) @ U.T
+        inner = -(U * (s**2 / (1 + s**2))) @ U.T
+        diagonal = self._xp.arange(self.dimension)
+        inner[diagonal, diagonal] += 1
         return inner / root / root[:, None]
 
     def sample(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
@@ -163,18 +188,16 @@ class LowRankGaussian:
         n : int, default=1
             Number of rows.
         random_state : int, numpy.random.Generator or None, default=None
-            Seed, or the generator to draw from.
+            Seed, or the generator to draw from; for tensors, also a torch.Generator.
 
         Returns
         -------
         rows : ndarray of shape (n, D)
             The rows.
         """
-        normals = np.random.default_rng(random_state).standard_normal(
-            (n, self.rank + self.dimension)
-        )
+        normals = draw_normals(self.mean, (n, self.rank + self.dimension), random_state)
         latent, noise = normals[:, : self.rank], normals[:, self.rank :]
-        noise *= np.sqrt(self.noise)
+        noise *= self._xp.sqrt(self.noise)
         noise += self.mean
         noise += latent @ self.factors.T
         return noise
@@ -189,24 +212,27 @@ class LowRankGaussian:
         determinant follow from U and s without the cancellation of the Woodbury formula.
         """
         if (self.noise <= 0).any():
-            column = int(np.argmin(self.noise))
+            column = int(self._xp.argmin(self.noise))
             raise NoDensity(f"noise is zero in column {column}: the distribution has no density")
-        U, s, Vt = np.linalg.svd(self.factors / np.sqrt(self.noise)[:, None], full_matrices=False)
+        xp = self._xp
+        U, s, Vt = xp.linalg.svd(self.factors / xp.sqrt(self.noise)[:, None], full_matrices=False)
         return U, s, Vt
 
     @property
     def log_determinant(self) -> float:
         """Logarithm of the determinant of the covariance."""
         _, s, _ = self._whitened
-        return float(np.sum(np.log(self.noise)) + np.sum(np.log1p(s**2)))
+        xp = self._xp
+        return float(xp.sum(xp.log(self.noise)) + xp.sum(xp.log1p(s**2)))
 
     def _mahalanobis(self, deviations: Array) -> Array:
         """Compute the squared length of each row of deviations under the inverse covariance."""
+        xp = self._xp
         U, s, _ = self._whitened
-        scaled = deviations / np.sqrt(self.noise)
+        scaled = deviations / xp.sqrt(self.noise)
         inside = scaled @ U
         outside = scaled - inside @ U.T
-        return np.sum(outside**2, axis=1) + np.sum(inside**2 / (1 + s**2), axis=1)
+        return xp.sum(outside**2, axis=1) + xp.sum(inside**2 / (1 + s**2), axis=1)
 
     def log_prob(self, X: Array) -> Array:
         """Compute the log density of each row.
@@ -253,29 +279,33 @@ class LowRankGaussian:
             If some column has factors but no noise.
         """
         X = self._check_rows(X)
-        sizes = np.abs(self.factors)
-        negligible = np.finfo(np.float64).eps * self.dimension * np.max(sizes, initial=0)
-        constant = (self.noise == 0) & (sizes <= negligible).all(axis=1)
+        xp = self._xp
+        largest = xp.max(xp.abs(self.factors)) if self.rank else 0.0
+        negligible = xp.finfo(self.factors.dtype).eps * self.dimension * largest
+        constant = (self.noise == 0) & xp.all(xp.abs(self.factors) <= negligible, axis=1)
         if constant.any():
             used = ~constant
             rest = LowRankGaussian(self.mean[used], self.factors[used], self.noise[used])
             return rest.latent_means(X[:, used])
         # (I + W'W)^-1 W' = V s / (1 + s^2) U', in units of the noise.
         U, s, Vt = self._whitened
-        scaled = (X - self.mean) / np.sqrt(self.noise)
+        scaled = (X - self.mean) / xp.sqrt(self.noise)
         return (scaled @ U * (s / (1 + s**2))) @ Vt
 
     def _check_rows(self, X: Array) -> Array:
-        X = np.asarray(X, dtype=np.float64)
+        mean = self.mean
+        X = self._xp.asarray(X, dtype=mean.dtype, device=mean.device)
         if X.ndim != 2 or X.shape[1] != self.dimension:
-            raise ValueError(f"X has shape {X.shape}, expected (n, {self.dimension})")
+            raise ValueError(f"X has shape {tuple(X.shape)}, expected (n, {self.dimension})")
         return X
 
     # -- distances; self is the truth ----------------------------------------------------------
 
-    def _check_comparable(self, other: LowRankGaussian) -> None:
+    def _pair_with(self, other: LowRankGaussian) -> tuple[LowRankGaussian, LowRankGaussian]:
+        """Return both distributions with arrays of NumPy, after checking their dimensions."""
         if self.dimension != other.dimension:
             raise ValueError(f"dimensions differ: {self.dimension} and {other.dimension}")
+        return self.to_numpy(), other.to_numpy()
 
     def relative_frobenius(self, estimate: LowRankGaussian, *, off_diagonal: bool = False) -> float:
         """Compute the relative Frobenius distance of the covariances, in O(D K^2).
@@ -298,17 +328,17 @@ class LowRankGaussian:
         distance : float
             The relative distance; infinite if this norm is zero and the other is not.
         """
-        self._check_comparable(estimate)
-        Q, R = np.linalg.qr(np.hstack([self.factors, estimate.factors]))
-        signs = np.repeat([1.0, -1.0], [self.rank, estimate.rank])
+        truth, estimate = self._pair_with(estimate)
+        Q, R = np.linalg.qr(np.hstack([truth.factors, estimate.factors]))
+        signs = np.repeat([1.0, -1.0], [truth.rank, estimate.rank])
         M = (R * signs) @ R.T
         squares = np.sum(M**2) - np.sum(np.sum((Q @ M) * Q, axis=1) ** 2)
-        norm = np.sum((self.factors.T @ self.factors) ** 2) - np.sum(
-            np.sum(self.factors**2, axis=1) ** 2
+        norm = np.sum((truth.factors.T @ truth.factors) ** 2) - np.sum(
+            np.sum(truth.factors**2, axis=1) ** 2
         )
         if not off_diagonal:
-            squares = max(squares, 0.0) + np.sum((self.variances - estimate.variances) ** 2)
-            norm += np.sum(self.variances**2)
+            squares = max(squares, 0.0) + np.sum((truth.variances - estimate.variances) ** 2)
+            norm += np.sum(truth.variances**2)
         return _divide(np.sqrt(max(squares, 0.0)), np.sqrt(max(norm, 0.0)))
 
     def relative_mean_distance(self, estimate: LowRankGaussian) -> float:
@@ -324,8 +354,8 @@ class LowRankGaussian:
         distance : float
             The relative distance; infinite if this mean is zero and the other is not.
         """
-        self._check_comparable(estimate)
-        return _divide(np.linalg.norm(self.mean - estimate.mean), np.linalg.norm(self.mean))
+        truth, estimate = self._pair_with(estimate)
+        return _divide(np.linalg.norm(truth.mean - estimate.mean), np.linalg.norm(truth.mean))
 
     def kl(self, estimate: LowRankGaussian) -> float:
         """Compute the Kullback-Leibler divergence KL(self || estimate), in O(D K^2).
@@ -345,18 +375,18 @@ class LowRankGaussian:
         NoDensity
             If the noise of some column of either distribution is zero.
         """
-        self._check_comparable(estimate)
+        truth, estimate = self._pair_with(estimate)
         U, s, _ = estimate._whitened
-        ratio = self.noise / estimate.noise
+        ratio = truth.noise / estimate.noise
         inside_share = np.sum(U**2, axis=1)
         trace = (
             np.sum(ratio * np.clip(1 - inside_share, 0, None))
             + np.sum((ratio @ U**2) / (1 + s**2))
-            + np.sum(estimate._mahalanobis(self.factors.T))
+            + np.sum(estimate._mahalanobis(truth.factors.T))
         )
-        shift = estimate._mahalanobis((self.mean - estimate.mean)[None, :])[0]
-        log_ratio = estimate.log_determinant - self.log_determinant
-        return max(float(0.5 * (trace - self.dimension + log_ratio + shift)), 0.0)
+        shift = estimate._mahalanobis((truth.mean - estimate.mean)[None, :])[0]
+        log_ratio = estimate.log_determinant - truth.log_determinant
+        return max(float(0.5 * (trace - truth.dimension + log_ratio + shift)), 0.0)
 
     def wasserstein2(self, estimate: LowRankGaussian) -> float:
         """Compute the 2-Wasserstein distance.
@@ -371,9 +401,9 @@ class LowRankGaussian:
         distance : float
             The distance, in the units of the data.
         """
-        self._check_comparable(estimate)
-        squared = covariance_wasserstein(self, estimate)
-        return float(np.sqrt(np.sum((self.mean - estimate.mean) ** 2) + max(squared, 0.0)))
+        truth, estimate = self._pair_with(estimate)
+        squared = covariance_wasserstein(truth, estimate)
+        return float(np.sqrt(np.sum((truth.mean - estimate.mean) ** 2) + max(squared, 0.0)))
 
     def principal_angles(self, estimate: LowRankGaussian) -> Array:
         """Compute the angles between the spans of the two sets of factors.
@@ -388,10 +418,10 @@ class LowRankGaussian:
         angles : ndarray of shape (min(K1, K2),)
             Angles in radians, largest first.
         """
-        self._check_comparable(estimate)
-        if min(self.rank, estimate.rank) == 0:
+        truth, estimate = self._pair_with(estimate)
+        if min(truth.rank, estimate.rank) == 0:
             return np.empty(0)
-        return np.asarray(subspace_angles(self.factors, estimate.factors))
+        return np.asarray(subspace_angles(truth.factors, estimate.factors))
 
     @cached_property
     def _root(self) -> Array:
@@ -403,6 +433,17 @@ class LowRankGaussian:
             return np.sqrt(self.noise)[:, None] * inner
         wide = np.hstack([self.factors, np.diag(np.sqrt(self.noise))])
         return np.linalg.qr(wide.T).R.T
+
+
+def _copy(value: Any, factors: Any) -> Any:
+    """Copy an array: as a tensor like the factors, or as a read-only array of float64."""
+    if is_torch_array(factors):
+        return array_namespace(factors).asarray(
+            value, dtype=factors.dtype, device=factors.device, copy=True
+        )
+    array = np.array(value, dtype=np.float64)
+    array.setflags(write=False)
+    return array
 
 
 def _divide(distance: float | np.floating, norm: float | np.floating) -> float:

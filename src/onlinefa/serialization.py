@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinefa._arrays import NUMPY, ArrayKind, is_torch_array, to_numpy
 from onlinefa.estimators.base import FactorEstimator, FitDiverged, _Diverged
 
 __all__ = ["CannotRestore", "restore", "save"]
@@ -67,12 +68,12 @@ def save(estimator: FactorEstimator) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "settings": _get_settings(estimator),
         "columns": int(estimator.n_features_in_) if started else None,
-        "dtype": estimator._dtype.name if started else None,
+        "dtype": estimator._kind.dtype_name if started else None,
         "state": _to_plain(state, "the state"),
     }
 
 
-def restore(estimator: FactorEstimator, saved: Mapping[str, Any]) -> None:
+def restore(estimator: FactorEstimator, saved: Mapping[str, Any], *, like: Any = None) -> None:
     """Replace what an estimator has learned by a saved state.
 
     Parameters
@@ -82,6 +83,9 @@ def restore(estimator: FactorEstimator, saved: Mapping[str, Any]) -> None:
         an exception is raised.
     saved : mapping
         The result of `save`.
+    like : array, torch.Tensor or None, default=None
+        The estimator continues with arrays of the library and on the device of this one; None for
+        NumPy. The data type is that of the saved state.
 
     Raises
     ------
@@ -90,16 +94,17 @@ def restore(estimator: FactorEstimator, saved: Mapping[str, Any]) -> None:
     """
     _check(estimator, saved)
     with estimator._unchanged_on_error():
-        learned = ("_state", "_last_estimate", "_dtype", "n_features_in_", "feature_names_in_")
+        learned = ("_state", "_last_estimate", "_kind", "n_features_in_", "feature_names_in_")
         for name in learned:
             estimator.__dict__.pop(name, None)
         if saved["state"] is not None:
             estimator._validate_params()
-            estimator._dtype = np.dtype(saved["dtype"])
+            kind = NUMPY if like is None else ArrayKind.of(like)
+            estimator._kind = kind = kind.with_dtype(saved["dtype"])
             estimator.n_features_in_ = saved["columns"]
             estimator._last_estimate = []
             fresh = estimator._start(saved["columns"])
-            estimator._state = _fill(fresh, saved["state"], "the state")
+            estimator._state = _fill(fresh, saved["state"], "the state", kind)
 
 
 def _check(estimator: FactorEstimator, saved: Mapping[str, Any]) -> None:
@@ -136,6 +141,8 @@ def _to_plain(value: Any, place: str) -> Any:
     """Convert a value; an object becomes a dict with its kind and values."""
     if _is_plain(value):
         return value
+    if is_torch_array(value):
+        return np.array(to_numpy(value), order="K")
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _NUMBERS:
         return np.array(value, order="K")  # a NumPy number becomes an array without dimensions
     if isinstance(value, list):
@@ -156,36 +163,43 @@ def _items_to_plain(values: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {name: _to_plain(value, f"{place}.{name}") for name, value in values.items()}
 
 
-def _fill(fresh: Any, saved: Any, place: str) -> Any:
+def _fill(fresh: Any, saved: Any, place: str, kind: ArrayKind) -> Any:
     """Return the saved value; objects are taken from the fresh state and filled with its values."""
     if isinstance(saved, np.ndarray):
-        return saved.copy(order="K") if saved.ndim else saved[()]
+        return kind.make(saved.copy(order="K")) if saved.ndim else saved[()]
     if isinstance(saved, list):
         fresh = fresh if isinstance(fresh, list | tuple) and len(fresh) == len(saved) else ()
         return [
-            _fill(fresh[n] if fresh else None, item, f"{place}[{n}]")
+            _fill(fresh[n] if fresh else None, item, f"{place}[{n}]", kind)
             for n, item in enumerate(saved)
         ]
     if not isinstance(saved, dict):
         return saved
-    kind, values = saved["kind"], saved["values"]
-    if kind == "tuple":
-        return tuple(_fill(fresh, values, place))
-    if kind == "dict":
-        return _fill_items(fresh if isinstance(fresh, dict) else {}, values, place)
-    if kind == "random numbers":
-        return _set_position(fresh, _fill(None, values, place), place)
-    return _fill_object(fresh, saved["class"], values, place)
+    values = saved["values"]
+    if saved["kind"] == "tuple":
+        return tuple(_fill(fresh, values, place, kind))
+    if saved["kind"] == "dict":
+        return _fill_items(fresh if isinstance(fresh, dict) else {}, values, place, kind)
+    if saved["kind"] == "random numbers":
+        return _set_position(fresh, _fill(None, values, place, NUMPY), place)
+    return _fill_object(fresh, saved["class"], values, place, kind)
 
 
-def _fill_items(fresh: Mapping[str, Any], saved: Mapping[str, Any], place: str) -> dict[str, Any]:
-    return {name: _fill(fresh.get(name), value, f"{place}.{name}") for name, value in saved.items()}
+def _fill_items(
+    fresh: Mapping[str, Any], saved: Mapping[str, Any], place: str, kind: ArrayKind
+) -> dict[str, Any]:
+    return {
+        name: _fill(fresh.get(name), value, f"{place}.{name}", kind)
+        for name, value in saved.items()
+    }
 
 
-def _fill_object(fresh: Any, name: str, values: Mapping[str, Any], place: str) -> Any:
+def _fill_object(
+    fresh: Any, name: str, values: Mapping[str, Any], place: str, kind: ArrayKind
+) -> Any:
     _check_same(name, type(fresh).__name__, place)
     _check_complete(vars(fresh), values, place)
-    filled = _fill_items(vars(fresh), values, place)
+    filled = _fill_items(vars(fresh), values, place, kind)
     vars(fresh).clear()
     vars(fresh).update(filled)
     return fresh

@@ -16,7 +16,7 @@ import onlinefa.torch
 
 FOLDER = Path(onlinefa.__file__).parent
 MODULES = sorted(FOLDER.rglob("*.py"))
-ALLOWED = {"numpy", "scipy", "numba", "sklearn", "onlinefa"}
+ALLOWED = {"array_api_compat", "numpy", "scipy", "numba", "sklearn", "threadpoolctl", "onlinefa"}
 
 
 def find_imports(path):

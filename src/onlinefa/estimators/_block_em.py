@@ -5,12 +5,22 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, Protocol
 
-import numpy as np
+from threadpoolctl import ThreadpoolController
 
+from onlinefa._arrays import (
+    AnyArray,
+    array_namespace,
+    invert,
+    invert_root,
+    is_torch_array,
+    make_root,
+)
 from onlinefa.estimators._moments import compute_mean
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import LowRankGaussian
 
 # With few rows, the likelihood is often largest where some column has no noise and a factor of its
 # own (a Heywood case), and EM hardly leaves this point when further rows arrive. The share of noise
@@ -39,20 +49,35 @@ def compute_noise_floor(rows: float) -> float:
 class BlockLearner(Protocol):
     """A model that learns from whole blocks."""
 
-    def absorb(self, block: Array) -> None:
+    def absorb(self, block: AnyArray) -> None:
         """Learn from the rows of a block."""
 
-    def estimate(self) -> LowRankGaussian:
-        """Return the Gaussian learned so far."""
+    def parameters(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return mean, factors and noise of the Gaussian learned so far."""
 
 
-def split_halves(block: Array) -> list[tuple[Array, Array]]:
+def split_halves(block: AnyArray) -> list[tuple[AnyArray, AnyArray]]:
     """Split a block into halves, and pair each half to learn from with the other half to predict.
 
     The first block has no earlier model that predicts it: each half is predicted from the other.
     A block of fewer than four rows is not split.
     """
-    return [(block[::2], block[1::2]), (block[1::2], block[::2])] if len(block) > 3 else []
+    one, two = block[..., ::2, :], block[..., 1::2, :]
+    return [(one, two), (two, one)] if block.shape[-2] > 3 else []
+
+
+@cache
+def _find_thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def use_one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which NumPy's matrix products use one thread.
+
+    The products of a block are too small for several threads. On a machine that is busy, waiting
+    for the slowest thread makes them up to 30 times slower.
+    """
+    return _find_thread_pools().limit(limits=1, user_api="blas")
 
 
 class BlockState:
@@ -60,6 +85,7 @@ class BlockState:
 
     The blocks do not depend on how the rows are divided among calls. In the middle of a block, the
     estimate is that of a copy of the learner, which absorbs the stored rows as a smaller block.
+    Rows have shape (n, D), or (S, n, D) for S fits at once.
 
     Parameters
     ----------
@@ -75,36 +101,45 @@ class BlockState:
         self.count = 0
         self.learner = learner
         self.first, self.size = first, size
-        self.block: Array | None = None  # allocated when rows are stored, filled up to `waiting`
+        self.block: AnyArray | None = None  # allocated when rows are stored, filled up to `waiting`
         self.waiting = 0
 
-    def absorb(self, X: Array) -> None:
+    def absorb(self, X: AnyArray) -> None:
         """Learn from rows, in order."""
-        while len(X):
+        while X.shape[-2]:
             full = self.first if self.count < self.first else self.size
-            rows, X = np.split(X, [full - self.waiting])
-            self.count += len(rows)
-            if len(rows) == full:  # a whole block: there is no need to copy it
-                self.learner.absorb(rows)
-            else:
-                self._store(rows, full)
+            room = full - self.waiting
+            rows, X = X[..., :room, :], X[..., room:, :]
+            self.count += rows.shape[-2]
+            if rows.shape[-2] < full:
+                rows = self._store(rows, full)
+            if rows.shape[-2] == full:  # rows that are a whole block are not copied
+                with use_one_thread():
+                    self.learner.absorb(rows)
+                self.waiting = 0
 
-    def _store(self, rows: Array, full: int) -> None:
-        if self.block is None or len(self.block) < full:
-            self.block = np.empty((full, rows.shape[1]), rows.dtype)
-        self.block[self.waiting : self.waiting + len(rows)] = rows
-        self.waiting += len(rows)
-        if self.waiting == full:
-            self.learner.absorb(self.block[:full])
-            self.waiting = 0
+    def _store(self, rows: AnyArray, full: int) -> AnyArray:
+        """Store rows, and return all rows that are stored."""
+        *trials, n, D = rows.shape
+        if self.block is None or self.block.shape[-2] < full:
+            xp = array_namespace(rows)
+            self.block = xp.empty((*trials, full, D), dtype=rows.dtype, device=rows.device)
+        self.block[..., self.waiting : self.waiting + n, :] = rows
+        self.waiting += n
+        return self.block[..., : self.waiting, :]
+
+    def parameters(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return mean, factors and noise learned from all rows, including the stored ones."""
+        learner = self.learner
+        with use_one_thread():
+            if self.waiting and self.block is not None:
+                learner = copy.deepcopy(learner)
+                learner.absorb(self.block[..., : self.waiting, :])
+            return learner.parameters()
 
     def estimate(self) -> LowRankGaussian:
         """Return the Gaussian learned from all rows, including the stored ones."""
-        if not self.waiting or self.block is None:
-            return self.learner.estimate()
-        learner = copy.deepcopy(self.learner)
-        learner.absorb(self.block[: self.waiting])
-        return learner.estimate()
+        return LowRankGaussian(*self.parameters())
 
 
 class _Deviations:
@@ -114,50 +149,55 @@ class _Deviations:
     memory as the block, which for many columns is more than all other arrays take together.
     """
 
-    def __init__(self, block: Array, mean: Array, old: float) -> None:
-        total = old + len(block)
+    def __init__(self, block: AnyArray, mean: AnyArray, old: float) -> None:
+        xp = array_namespace(block)
+        *trials, b, D = block.shape
+        total = old + b
         self.block = block
-        self.centre = np.concatenate(
-            [compute_mean(block[:, tile]) for tile in iterate_tiles(len(mean))]
+        self.centre = xp.concat(
+            [compute_mean(block[..., tile]) for tile in iterate_tiles(mean)], axis=-1
         )
         self.shift = self.centre - mean
-        self._last = math.sqrt(old * len(block) / total) * self.shift
-        self._scale = block.dtype.type(1 / math.sqrt(total))
-        self._buffer = np.empty((len(block) + 1) * min(_TILE, block.shape[1]), block.dtype)
+        self._last = math.sqrt(old * b / total) * self.shift
+        self._scale = 1 / math.sqrt(total)
+        widest = max(tile.stop - tile.start for tile in iterate_tiles(mean))
+        self._buffer = xp.empty((*trials, b + 1, widest), dtype=block.dtype, device=block.device)
         self._in_buffer: slice | None = None
+        self.shape = (*trials, b + 1, D)
 
-    def __len__(self) -> int:
-        return len(self.block) + 1
-
-    def __getitem__(self, tile: slice) -> Array:
+    def __getitem__(self, tile: slice) -> AnyArray:
         """Return the columns of a tile; the array is overwritten by the next tile."""
-        columns = len(self._last[tile])
-        rows = self._buffer[: len(self) * columns].reshape(len(self), columns)
+        rows = self._buffer[..., : tile.stop - tile.start]
         if tile != self._in_buffer:
-            np.subtract(self.block[:, tile], self.centre[tile], out=rows[:-1])
-            rows[-1] = self._last[tile]
+            rows[..., :-1, :] = self.block[..., tile]
+            rows[..., :-1, :] -= self.centre[..., None, tile]
+            rows[..., -1, :] = self._last[..., tile]
             rows *= self._scale
             self._in_buffer = tile
         return rows
 
-    def sum_squares(self) -> Array:
+    def sum_squares(self) -> AnyArray:
         """Compute the sum of squares of each column."""
-        return np.concatenate(
-            [
-                np.einsum("nd,nd->d", self[tile], self[tile])
-                for tile in iterate_tiles(len(self.shift))
-            ]
+        xp = array_namespace(self.block)
+        return xp.concat(
+            [xp.sum(self[tile] ** 2, axis=-2) for tile in iterate_tiles(self.shift)], axis=-1
         )
 
 
-def iterate_tiles(D: int) -> Iterator[slice]:
-    """Iterate over D columns in tiles that fit into a cache."""
-    return (slice(start, start + _TILE) for start in range(0, D, _TILE))
+def iterate_tiles(columns: AnyArray) -> Iterator[slice]:
+    """Iterate over columns, the last axis of an array, in tiles that fit into the cache of a CPU.
+
+    On other devices, all columns are one tile.
+    """
+    D = columns.shape[-1]
+    if is_torch_array(columns) and columns.device.type != "cpu":
+        return iter([slice(0, D)])
+    return (slice(start, min(start + _TILE, D)) for start in range(0, D, _TILE))
 
 
-def _sum_row_squares(F: Array) -> Array:
-    """Compute the sum of squares of each row without a copy of F."""
-    return np.einsum("dk,dk->d", F, F)
+def sum_row_squares(F: AnyArray) -> AnyArray:
+    """Compute the sum of squares of each row of matrices."""
+    return array_namespace(F).vecdot(F, F, axis=-1)
 
 
 class RecursiveModel:
@@ -168,6 +208,8 @@ class RecursiveModel:
     so far, weighted by their numbers of rows, and a few steps of EM fit the model to it. S is never
     formed. The variances of the first block set the scale, so that the model does not depend on the
     units of any column.
+
+    Arrays may have a leading axis, for several fits at once.
 
     Parameters
     ----------
@@ -194,23 +236,22 @@ class RecursiveModel:
         is at its lower limit.
     """
 
-    def __init__(self, factors: Array, inner_steps: int, window: int | None = None) -> None:
-        D, dtype = len(factors), factors.dtype
+    def __init__(self, factors: AnyArray, inner_steps: int, window: int | None = None) -> None:
+        xp = array_namespace(factors)
         self.rows = 0.0
         self.inner_steps = inner_steps
         self.window = math.inf if window is None else window
-        self.mean = np.zeros(D, dtype)
         self.F = factors
-        self.psi = np.ones(D, dtype)
-        self.variances = np.zeros(D, dtype)
+        empty = xp.zeros(factors.shape[:-1], dtype=factors.dtype, device=factors.device)
+        self.mean, self.variances, self.psi = empty, empty, empty + 1
 
-    def estimate(self) -> LowRankGaussian:
-        """Return the model as a Gaussian."""
-        return LowRankGaussian(self.mean, self.F, self.psi)
+    def parameters(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return mean, factors and noise."""
+        return self.mean, self.F, self.psi
 
-    def absorb(self, block: Array) -> None:
+    def absorb(self, block: AnyArray) -> None:
         """Learn from the rows of a block."""
-        b = len(block)
+        xp, b = array_namespace(block), block.shape[-2]
         old = min(self.rows, max(self.window - b, 0))
         total = old + b
         Y = _Deviations(block, self.mean, old)
@@ -219,16 +260,16 @@ class RecursiveModel:
         self.variances = new + (old / total) * self.variances
         if self.rows == 0:
             # Half of each variance becomes noise, the other half scales the factors.
-            self.F = self.F * np.sqrt(self.variances / 2)[:, None]
+            self.F = self.F * xp.sqrt(self.variances / 2)[..., None]
             self.psi = self.variances / 2
-        diagonal = new + (old / total) * (_sum_row_squares(self.F) + self.psi)
-        smallest = np.where(self.variances > 0, compute_noise_floor(total) * diagonal, 1)
+        diagonal = new + (old / total) * (sum_row_squares(self.F) + self.psi)
+        smallest = xp.where(self.variances > 0, compute_noise_floor(total) * diagonal, 1.0)
         steps = count_inner_steps(self.inner_steps, b / total)
         self._maximise(steps, Y, old / total, diagonal, smallest)
         self.rows = total
 
     def _maximise(
-        self, steps: int, Y: _Deviations, share: float, diagonal: Array, smallest: Array
+        self, steps: int, Y: _Deviations, share: float, diagonal: AnyArray, smallest: AnyArray
     ) -> None:
         """Take steps of EM towards the covariance S = Y'Y + share (F0 F0' + psi0).
 
@@ -237,32 +278,41 @@ class RecursiveModel:
         one step learns it (parameter expansion: Liu, Rubin and Wu, 1998), and after each step the
         variances are those of S.
         """
-        F0, psi0, F, psi = self.F, self.psi, self.F.copy(), np.maximum(self.psi, smallest)
+        xp = array_namespace(self.F)
+        F0, psi0 = self.F, self.psi
+        F, psi = xp.asarray(F0, copy=True), xp.maximum(psi0, smallest)
         for _ in range(steps):
             M, second, YW, F0W = self._expect(Y, share, F, psi)
-            R = (M @ np.linalg.inv(np.linalg.cholesky(second)).T).astype(F.dtype)
-            for tile in iterate_tiles(len(F)):
-                W = F[tile] / psi[tile, None]
-                SW = Y[tile].T @ YW + share * (F0[tile] @ F0W + psi0[tile, None] * W)
-                F[tile] = SW @ R
-                psi[tile] = diagonal[tile] - _sum_row_squares(F[tile])
-            np.maximum(psi, smallest, out=psi)
-        self.F, self.psi = F, np.where(self.variances > 0, psi, 0)
+            R = xp.astype(M @ invert_root(make_root(second)).mT, F.dtype, copy=False)
+            for tile in iterate_tiles(psi):
+                W = F[..., tile, :] / psi[..., tile, None]
+                SW = Y[tile].mT @ YW
+                SW += share * (F0[..., tile, :] @ F0W + psi0[..., tile, None] * W)
+                F[..., tile, :] = SW @ R
+                psi[..., tile] = diagonal[..., tile] - sum_row_squares(F[..., tile, :])
+            psi = xp.maximum(psi, smallest)
+        self.F, self.psi = F, xp.where(self.variances > 0, psi, 0.0)
 
     def _expect(
-        self, Y: _Deviations, share: float, F: Array, psi: Array
-    ) -> tuple[Array, Array, Array, Array]:
+        self, Y: _Deviations, share: float, F: AnyArray, psi: AnyArray
+    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         """Compute M, E[z z'], Y W and F0'W, where W = F / psi and M is the covariance of z."""
-        F0, psi0, eye = self.F, self.psi, np.eye(F.shape[1])
-        # K x K matrices are always float64. In float32 and with many columns, rounding would lose
-        # the variance in M of a factor that the rows do not determine.
-        YW, FW, F0W, noise = np.zeros((len(Y), len(eye))), 0 * eye, 0 * eye, 0 * eye
-        for tile in iterate_tiles(len(F)):
-            W = F[tile] / psi[tile, None]
-            YW += Y[tile] @ W
-            FW += F[tile].T @ W
-            F0W += F0[tile].T @ W
-            noise += W.T @ (psi0[tile, None] * W)
-        M = np.linalg.inv(eye + FW).astype(np.float64)
-        second = M + M @ (YW.T @ YW + share * (F0W.T @ F0W + noise)) @ M
-        return M, second, YW.astype(F.dtype), F0W.astype(F.dtype)
+        xp = array_namespace(F)
+        F0, psi0 = self.F, self.psi
+        sums: list[AnyArray] = []
+        for tile in iterate_tiles(psi):
+            W = F[..., tile, :] / psi[..., tile, None]
+            parts = [
+                Y[tile] @ W,
+                F[..., tile, :].mT @ W,
+                F0[..., tile, :].mT @ W,
+                W.mT @ (psi0[..., tile, None] * W),
+            ]
+            # K x K matrices are always float64. In float32 and with many columns, rounding would
+            # lose the variance in M of a factor that the rows do not determine.
+            parts = [xp.astype(part, xp.float64, copy=False) for part in parts]
+            sums = [one + two for one, two in zip(sums, parts, strict=True)] if sums else parts
+        YW, FW, F0W, noise = sums
+        M = invert(xp.eye(F.shape[-1], dtype=xp.float64, device=F.device) + FW)
+        second = M + M @ (YW.mT @ YW + share * (F0W.mT @ F0W + noise)) @ M
+        return M, second, xp.astype(YW, F.dtype, copy=False), xp.astype(F0W, F.dtype, copy=False)

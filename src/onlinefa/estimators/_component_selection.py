@@ -53,16 +53,16 @@ class ComponentSelection:
         for model in self.models:
             model.absorb(block)
 
-    def estimate(self) -> LowRankGaussian:
-        """Return the estimate of the model with the highest score."""
-        return self.models[int(np.argmax(self.scores))].estimate()
+    def parameters(self) -> tuple[Array, Array, Array]:
+        """Return mean, factors and noise of the model with the highest score."""
+        return self.models[int(np.argmax(self.scores))].parameters()
 
 
 def _log_density(model: RecursiveModel, rows: Array) -> float:
     """Compute the log density of rows over the columns that have varied; the others have none."""
     varied = model.psi > 0
     gaussian = LowRankGaussian(model.mean[varied], model.F[varied], model.psi[varied])
-    return float(np.sum(gaussian.log_prob(rows[:, varied])))
+    return float(gaussian.log_prob(rows[:, varied]).sum())
 
 
 def compute_ledermann_bound(D: int) -> int:

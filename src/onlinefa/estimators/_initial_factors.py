@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from onlinefa._arrays import ArrayKind, is_torch_array, to_numpy
 from onlinefa.gaussian import Array
 
 
@@ -14,7 +15,7 @@ def make_initial_factors(
     K: int,
     init_factors: ArrayLike | None,
     random_state: int | np.random.RandomState | None,
-    dtype: DTypeLike,
+    kind: ArrayKind,
 ) -> Array:
     """Check the initial factors, or draw orthonormal ones (section 4.3 of the thesis).
 
@@ -26,8 +27,8 @@ def make_initial_factors(
         Initial factors; None draws them.
     random_state : int, RandomState instance or None
         Seed of the random factors.
-    dtype : data type
-        Type of the result.
+    kind : ArrayKind
+        Library, type and device of the result.
 
     Returns
     -------
@@ -41,13 +42,14 @@ def make_initial_factors(
     """
     if init_factors is None:
         normals = check_random_state(random_state).standard_normal((D, K))
-        return orthonormal_factors(normals).astype(dtype)
-    factors: Array = np.array(init_factors, dtype=dtype)
+        return kind.make(orthonormal_factors(normals).astype(kind.dtype_name))
+    given = to_numpy(init_factors) if is_torch_array(init_factors) else init_factors
+    factors: Array = np.array(given, dtype=kind.dtype_name)
     if factors.shape != (D, K):
         raise ValueError(f"init_factors has shape {factors.shape}, expected {(D, K)}")
     if not np.isfinite(factors).all():
         raise ValueError("init_factors has NaN or infinite entries")
-    return factors
+    return kind.make(factors)
 
 
 def orthonormal_factors(normals: Array) -> Array:

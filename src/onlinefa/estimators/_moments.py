@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from onlinefa._arrays import NUMPY, ArrayKind, array_namespace
 from onlinefa.gaussian import Array
 
 
@@ -17,20 +16,22 @@ class RunningMoments:
     full : bool, default=False
         Whether the second moment is the D x D covariance instead of the D variances. Both divide
         by the number of rows, as maximum likelihood does.
+    kind : ArrayKind, default=NUMPY
+        Library and device of the rows.
 
     Attributes
     ----------
     count : int
         Number of rows.
     mean : ndarray of shape (D,)
-        Mean of the rows.
+        Mean of the rows, in float64.
     """
 
-    def __init__(self, D: int, *, full: bool = False) -> None:
+    def __init__(self, D: int, *, full: bool = False, kind: ArrayKind = NUMPY) -> None:
         self.count = 0
-        self.mean = np.zeros(D)
+        self.mean: Array = kind.zeros(D, double=True)
         self.full = full
-        self._scatter = np.zeros((D, D) if full else D)
+        self._scatter: Array = kind.zeros(*((D, D) if full else (D,)), double=True)
 
     def absorb(self, X: Array) -> None:
         """Include further rows."""
@@ -44,7 +45,7 @@ class RunningMoments:
         self.count = total
 
     def _square(self, rows: Array) -> Array:
-        return rows.T @ rows if self.full else np.sum(rows**2, axis=0)
+        return rows.T @ rows if self.full else array_namespace(rows).sum(rows**2, axis=0)
 
     @property
     def second(self) -> Array:
@@ -53,11 +54,11 @@ class RunningMoments:
 
 
 def compute_mean(rows: Array) -> Array:
-    """Compute the mean of rows, exactly for columns that are constant.
+    """Compute the mean of rows, of shape (..., n, D), exactly for columns that are constant.
 
     The first row is subtracted before averaging: a plain mean of equal numbers may be off by a
     rounding error, and constant columns would then seem to vary and to be correlated.
     """
-    first = rows[0]
-    mean: Array = first + np.mean(rows - first, axis=0)
-    return mean
+    first = rows[..., :1, :]
+    mean: Array = first + array_namespace(rows).mean(rows - first, axis=-2, keepdims=True)
+    return mean[..., 0, :]

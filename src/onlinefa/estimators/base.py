@@ -23,6 +23,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from onlinefa._arrays import ArrayKind, is_torch_array, to_numpy
 from onlinefa.estimators._constraints import Constraints
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 
@@ -82,10 +83,16 @@ class FactorEstimator(
     single_precision: ClassVar[bool] = False
     """Whether rows of float32 are processed as float32, which needs half of the memory."""
 
+    accepts_tensors: ClassVar[bool] = False
+    """Whether tensors of PyTorch are processed as such, on their device.
+
+    All results are tensors then. Other estimators convert tensors to arrays.
+    """
+
     _parameter_constraints: ClassVar[Constraints] = {}
 
     n_features_in_: int
-    _dtype: np.dtype[Any]
+    _kind: ArrayKind
     _state: State
     # The last estimate is the only entry of a list, because reading a result must not change the
     # attributes of an estimator.
@@ -93,7 +100,7 @@ class FactorEstimator(
 
     @abstractmethod
     def _start(self, D: int) -> State:
-        """Create the state before the first of D-dimensional rows of type `self._dtype`.
+        """Create the state before the first of D-dimensional rows of the kind `self._kind`.
 
         It is called after the parameters have been validated.
         """
@@ -122,16 +129,13 @@ class FactorEstimator(
         """
         with self._unchanged_on_error():
             self._validate_params()
-            dtypes: list[DTypeLike] = [np.float64]
-            if self.single_precision:
-                dtypes.append(np.float32)
-            rows = self._validate_rows(X, dtypes, reset=True)
+            rows = self._validate_first_rows(X)
             D, K = rows.shape[1], getattr(self, "n_components", 0)
             if isinstance(K, Integral) and int(K) >= D:
                 raise ValueError(
                     f"n_components={K} must be smaller than the number of columns, n_features={D}"
                 )
-            self._dtype = rows.dtype
+            self._kind = ArrayKind.of(rows)
             self._state = self._start(D)
         return self._absorb(rows)
 
@@ -160,14 +164,50 @@ class FactorEstimator(
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X)
-        rows = X if self._is_valid(X) else self._validate_rows(X, [self._dtype], reset=False)
-        return self._absorb(rows)
+        return self._absorb(self._validate_further_rows(X))
+
+    def _validate_first_rows(self, X: ArrayLike) -> Array:
+        if self.accepts_tensors and is_torch_array(X):
+            self.__dict__.pop("feature_names_in_", None)
+            return self._validate_tensor(X)
+        dtypes: list[DTypeLike] = [np.float64]
+        if self.single_precision:
+            dtypes.append(np.float32)
+        return self._validate_rows(X, dtypes, reset=True)
+
+    def _validate_further_rows(self, X: ArrayLike) -> Array:
+        if self._kind.is_torch:
+            return self._validate_tensor(X)
+        if self._is_valid(X):
+            return X
+        return self._validate_rows(X, [self._kind.dtype], reset=False)
+
+    def _validate_tensor(self, X: Any) -> Any:
+        """Check rows, and convert them to the type and device of the first ones."""
+        if not is_torch_array(X):
+            X = self._kind.make(np.array(X, dtype=self._kind.dtype_name))
+        kind = self._kind if self.__sklearn_is_fitted__() else None
+        rows = X.detach()
+        if kind is not None:
+            rows = rows.to(device=kind.device, dtype=kind.dtype)
+        elif not (self.single_precision and str(rows.dtype) == "torch.float32"):
+            rows = rows.double()
+        if rows.ndim != 2 or 0 in rows.shape:
+            raise ValueError(f"X has shape {tuple(rows.shape)}, expected rows and columns")
+        if kind is not None and rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} columns, expected {self.n_features_in_}")
+        if not rows.isfinite().all():
+            raise ValueError("X contains NaN or infinity")
+        self.n_features_in_ = rows.shape[1]
+        return rows
 
     def _validate_rows(self, X: ArrayLike, dtypes: list[DTypeLike], *, reset: bool) -> Array:
         """Convert rows to one of the types, in the memory layout that kernels are compiled for.
 
         numba would compile the kernels again for arrays that are read-only or not in C order.
         """
+        if is_torch_array(X):
+            X = to_numpy(X)
         rows: Array = validate_data(
             self, X, dtype=dtypes, order="C", force_writeable=True, reset=reset
         )
@@ -179,7 +219,7 @@ class FactorEstimator(
         It is a shortcut for loops that pass one row at a time: scikit-learn takes several times as
         long to validate a row of 100 columns as online EM takes to learn from it.
         """
-        if type(X) is not np.ndarray or X.dtype != self._dtype or not X.flags.carray:
+        if type(X) is not np.ndarray or X.dtype != self._kind.dtype or not X.flags.carray:
             return False
         if X.ndim != 2 or X.shape[1] != self.n_features_in_ or not len(X):
             return False
@@ -353,9 +393,12 @@ class FactorEstimator(
         score : float
             Mean log density.
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(self.score_samples(X).mean())
 
     def _validate_queries(self, X: ArrayLike) -> Array:
+        if self._kind.is_torch:
+            tensor: Array = self._validate_tensor(X)
+            return tensor
         rows: Array = validate_data(self, X, dtype=[np.float64], reset=False)
         return rows
 
@@ -369,7 +412,7 @@ class FactorEstimator(
         n_samples : int, default=1
             Number of rows.
         random_state : int, numpy.random.Generator or None, default=None
-            Seed, or the generator to draw from.
+            Seed, or the generator to draw from; for tensors, also a torch.Generator.
 
         Returns
         -------

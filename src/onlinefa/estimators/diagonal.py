@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import LowRankGaussian
@@ -19,10 +17,12 @@ class Diagonal(FactorEstimator):
     array([1., 4.])
     """
 
+    accepts_tensors = True
+
     def _start(self, D: int) -> _State:
-        return _State(D)
+        return _State(D, kind=self._kind)
 
 
 class _State(RunningMoments):
     def estimate(self) -> LowRankGaussian:
-        return LowRankGaussian(self.mean, np.empty((len(self.mean), 0)), self.second)
+        return LowRankGaussian(self.mean, self.mean[:, None][:, :0], self.second)

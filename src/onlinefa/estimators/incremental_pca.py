@@ -11,7 +11,7 @@ from onlinefa.estimators._block_em import BlockState
 from onlinefa.estimators._constraints import Constraints, allow_integers
 from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import Array
 
 
 class IncrementalPCA(FactorEstimator):
@@ -66,10 +66,10 @@ class _Components:
         with np.errstate(invalid="ignore"):  # scikit-learn divides by the number of rows minus one
             self.pca.partial_fit(block)
 
-    def estimate(self) -> LowRankGaussian:
+    def parameters(self) -> tuple[Array, Array, Array]:
         D, K = len(self.moments.mean), len(self.pca.components_)
         variances = self.pca.singular_values_**2 / self.moments.count
         others = (self.moments.second.sum() - variances.sum()) / (D - K)
         factors = self.pca.components_.T * np.sqrt(np.clip(variances - others, 0, None))
         noise = np.clip(self.moments.second - np.sum(factors**2, axis=1), 0, None)
-        return LowRankGaussian(self.moments.mean, factors, noise)
+        return self.moments.mean, factors, noise

@@ -12,7 +12,7 @@ from onlinefa.estimators._constraints import INITIALIZATION, Constraints, allow_
 from onlinefa.estimators._initial_factors import make_initial_factors
 from onlinefa.estimators._moments import compute_mean
 from onlinefa.estimators.base import FactorEstimator
-from onlinefa.gaussian import Array, LowRankGaussian
+from onlinefa.gaussian import Array
 
 # psi is a difference from the variances of S. Below this share of them it is a rounding error, and
 # may be zero or negative.
@@ -89,7 +89,7 @@ class LRVGA(FactorEstimator):
 
     def _start(self, D: int) -> BlockState:
         factors = make_initial_factors(
-            D, self.n_components, self.init_factors, self.random_state, self._dtype
+            D, self.n_components, self.init_factors, self.random_state, self._kind
         )
         return BlockState(_Model(factors, self.inner_steps), 1, self.block_size)
 
@@ -130,5 +130,5 @@ class _Model:
             psi = np.maximum(psi, _SMALLEST_SHARE * diagonal)
         self.F, self.psi = F, psi
 
-    def estimate(self) -> LowRankGaussian:
-        return LowRankGaussian(self.mean, self.F, self.psi)
+    def parameters(self) -> tuple[Array, Array, Array]:
+        return self.mean, self.F, self.psi

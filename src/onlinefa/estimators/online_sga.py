@@ -63,7 +63,7 @@ class OnlineSGA(FactorEstimator):
 
     def _start(self, D: int) -> _State:
         factors = make_initial_factors(
-            D, self.n_components, self.init_factors, self.random_state, self._dtype
+            D, self.n_components, self.init_factors, self.random_state, self._kind
         )
         return _State(factors, self.learning_rate, self.warm_up)
 

@@ -68,7 +68,7 @@ class PreconditionedSGA(FactorEstimator):
 
     def _start(self, D: int) -> _State:
         factors = make_initial_factors(
-            D, self.n_components, self.init_factors, self.random_state, self._dtype
+            D, self.n_components, self.init_factors, self.random_state, self._kind
         )
         return _State(factors, self.warm_up, float(self.learning_rate))
 

@@ -66,6 +66,7 @@ class RecursiveEM(FactorEstimator):
     """
 
     single_precision = True
+    accepts_tensors = True
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [*allow_integers(1), *allow_word("auto")],
@@ -109,7 +110,7 @@ class RecursiveEM(FactorEstimator):
         return BlockState(learner, self.warm_up, self.block_size)
 
     def _factors(self, D: int, K: int) -> Array:
-        return make_initial_factors(D, K, self.init_factors, self.random_state, self._dtype)
+        return make_initial_factors(D, K, self.init_factors, self.random_state, self._kind)
 
     def _model(self, factors: Array) -> RecursiveModel:
         return RecursiveModel(factors, self.inner_steps, self.forgetting)

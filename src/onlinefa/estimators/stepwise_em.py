@@ -81,7 +81,7 @@ class StepwiseEM(FactorEstimator):
 
     def _start(self, D: int) -> _State:
         factors = make_initial_factors(
-            D, self.n_components, self.init_factors, self.random_state, self._dtype
+            D, self.n_components, self.init_factors, self.random_state, self._kind
         )
         return _State(factors, self.warm_up, float(self.exponent), float(self.offset))
 

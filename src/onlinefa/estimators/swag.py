@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import DTypeLike
-
+from onlinefa._arrays import ArrayKind, array_namespace
 from onlinefa.estimators._constraints import Constraints, allow_integers
 from onlinefa.estimators._moments import RunningMoments
 from onlinefa.estimators.base import FactorEstimator
@@ -36,6 +34,7 @@ class SWAG(FactorEstimator):
     """
 
     single_precision = True
+    accepts_tensors = True
 
     _parameter_constraints: ClassVar[Constraints] = {"n_components": allow_integers(1)}
 
@@ -43,29 +42,31 @@ class SWAG(FactorEstimator):
         self.n_components = n_components
 
     def _start(self, D: int) -> _State:
-        return _State(D, self.n_components, self._dtype)
+        return _State(D, self.n_components, self._kind)
 
 
 class _State(RunningMoments):
-    def __init__(self, D: int, K: int, dtype: DTypeLike) -> None:
-        super().__init__(D)
+    def __init__(self, D: int, K: int, kind: ArrayKind) -> None:
+        super().__init__(D, kind=kind)
         # The t-th deviation is in row t modulo K, so that no row has to move when another arrives.
         # They have the precision of the rows, since for a network they take most of the memory.
-        self.deviations = np.zeros((K, D), dtype)
+        self.deviations: Array = kind.zeros(K, D)
 
     def absorb(self, X: Array) -> None:
-        K = len(self.deviations)
+        xp, K = array_namespace(X), len(self.deviations)
         recent = X[-K:]
         # The running mean at each of the recent rows, from the sum of all rows before them.
         known = self.count + len(X) - len(recent)
-        total = self.count * self.mean + X[: -len(recent)].sum(axis=0, dtype=np.float64)
-        numbers = known + np.arange(len(recent))
-        means = (total + np.cumsum(recent, axis=0, dtype=np.float64)) / (numbers + 1)[:, None]
-        self.deviations[numbers % K] = recent - means
+        total = self.count * self.mean + xp.sum(X[: -len(recent)], axis=0, dtype=xp.float64)
+        for number, row in enumerate(recent, start=known):
+            total += row
+            self.deviations[number % K] = row - total / (number + 1)
         super().absorb(X)
 
     def estimate(self) -> LowRankGaussian:
-        K = len(self.deviations)
-        latest_last = (self.count + np.arange(K)) % K
-        factors = self.deviations[latest_last].T / math.sqrt(2 * max(K - 1, 1))
+        xp, K = array_namespace(self.deviations), len(self.deviations)
+        # The latest deviation is the last one.
+        first = self.count % K
+        ordered = xp.concat([self.deviations[first:], self.deviations[:first]], axis=0)
+        factors = ordered.T / math.sqrt(2 * max(K - 1, 1))
         return LowRankGaussian(self.mean, factors, self.second / 2)

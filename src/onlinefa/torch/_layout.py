@@ -55,6 +55,8 @@ class ParameterLayout:
         Number of weights.
     dtype : torch.dtype
         Type of the vector: float64 if some parameter is float64, else float32.
+    device : torch.device
+        Device of the first parameter.
     """
 
     def __init__(self, model: nn.Module, selection: Selection = None) -> None:
@@ -76,6 +78,7 @@ class ParameterLayout:
         self.dimension = sum(parameter.numel() for parameter in chosen.values())
         double = any(parameter.dtype == torch.float64 for parameter in chosen.values())
         self.dtype = torch.float64 if double else torch.float32
+        self.device = next(iter(chosen.values())).device
         # With a selection of its own, the user decides which other parameters are trained.
         self._others = named.keys() - chosen.keys() if selection is None else None
 

@@ -19,39 +19,27 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from onlinefa.estimators._block_em import compute_noise_floor, count_inner_steps
+from onlinefa._arrays import invert
+from onlinefa.estimators._block_em import BlockLearner, BlockState, RecursiveModel
+from onlinefa.estimators._shrunk_model import ShrunkModel
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
 from onlinefa.estimators.online_em import OnlineEM as _OnlineEM
 from onlinefa.estimators.online_sga import OnlineSGA as _OnlineSGA
 from onlinefa.estimators.recursive_em import RecursiveEM as _RecursiveEM
+from onlinefa.estimators.shrunk_em import ShrunkEM as _ShrunkEM
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 
-__all__ = ["Batched", "OnlineEM", "OnlineSGA", "RecursiveEM", "build", "supports"]
+__all__ = ["Batched", "OnlineEM", "OnlineSGA", "RecursiveEM", "ShrunkEM", "build", "supports"]
 
 
 class Batched(ABC):
-    """Base class for estimators of S trials.
-
-    Parameters
-    ----------
-    factors : torch.Tensor of shape (S, D, K)
-        Initial factors. The fit has their device and type.
-    """
-
-    # Factors are stored as S x K x D, as in the kernels.
-
-    def __init__(self, factors: Tensor) -> None:
-        S, D, _ = factors.shape
-        self.count = 0
-        self.mean = factors.new_zeros(S, D)
-        self.F = factors.mT.contiguous()
-        self.psi = factors.new_ones(S, D)
+    """Base class for estimators of S trials."""
 
     @abstractmethod
     def partial_fit(self, X: Tensor) -> None:
@@ -62,6 +50,10 @@ class Batched(ABC):
         X : torch.Tensor of shape (S, n, D)
             Rows.
         """
+
+    @abstractmethod
+    def _parameters(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return means, factors of shape (S, D, K) and noise of all trials."""
 
     def gaussians(self) -> list[LowRankGaussian | FitDiverged]:
         """Return the estimate of each trial.
@@ -74,24 +66,27 @@ class Batched(ABC):
         return [
             _make_gaussian(*parameters)
             for parameters in zip(
-                *(value.double().cpu().numpy() for value in self._estimate()), strict=True
+                *(value.double().cpu().numpy() for value in self._parameters()), strict=True
             )
         ]
-
-    def _estimate(self) -> tuple[Tensor, Tensor, Tensor]:
-        return self.mean, self.F, self.psi
 
 
 def _make_gaussian(mean: Array, F: Array, psi: Array) -> LowRankGaussian | FitDiverged:
     try:
-        return LowRankGaussian(mean, F.T, psi)
+        return LowRankGaussian(mean, F, psi)
     except (NotFinite, ValueError) as error:
         return FitDiverged(str(error))
 
 
 class _RowByRow(Batched):
+    # Factors are stored as S x K x D, as in the kernels.
+
     def __init__(self, factors: Tensor, warm_up: int = 100) -> None:
-        super().__init__(factors)
+        S, D, _ = factors.shape
+        self.count = 0
+        self.mean = factors.new_zeros(S, D)
+        self.F = factors.mT.contiguous()
+        self.psi = factors.new_ones(S, D)
         self.warm_up = warm_up
         self.eye = torch.eye(self.F.shape[1], dtype=factors.dtype, device=factors.device)
 
@@ -102,8 +97,11 @@ class _RowByRow(Batched):
             self.mean = self.mean + (X[:, n] - self.mean) / self.count
             deviation = (X[:, n] - self.mean)[:, :, None]
             C = self.F / self.psi[:, None, :]
-            Sigma = _inverse(self.eye + C @ self.F.mT)
+            Sigma = invert(self.eye + C @ self.F.mT)
             self._learn(deviation, Sigma, Sigma @ (C @ deviation))
+
+    def _parameters(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.mean, self.F.mT, self.psi
 
     @abstractmethod
     def _learn(self, d: Tensor, Sigma: Tensor, m: Tensor) -> None:
@@ -135,7 +133,7 @@ class OnlineEM(_RowByRow):
         self.B = self.B + (m @ m.mT - self.B) / t
         self.d2 = self.d2 + (d[:, :, 0] ** 2 - self.d2) / t
         if t > self.warm_up:
-            self.F = _inverse(Sigma + self.B) @ self.A
+            self.F = invert(Sigma + self.B) @ self.A
             noise = self.d2 - torch.sum(self.F * self.A, dim=1)
             self.psi = noise.clamp(min=math.sqrt(torch.finfo(noise.dtype).tiny))
 
@@ -182,95 +180,50 @@ class RecursiveEM(Batched):
         Number of steps of EM for each block, more for the first ones.
     warm_up : int, default=100
         Number of rows of the first block, whose variances set the scale.
+    forgetting : int or None, default=None
+        Effective sample size for rows whose distribution changes.
     """
 
     def __init__(
-        self, factors: Tensor, block_size: int = 100, inner_steps: int = 5, warm_up: int = 100
+        self,
+        factors: Tensor,
+        block_size: int = 100,
+        inner_steps: int = 5,
+        warm_up: int = 100,
+        forgetting: int | None = None,
     ) -> None:
-        super().__init__(factors)
-        self.block_size = block_size
-        self.inner_steps = inner_steps
-        self.rows = 0
-        self.room = warm_up
-        self.waiting: list[Tensor] = []
-        self.variances = torch.zeros_like(self.psi)
+        learner = self._make_learner(RecursiveModel(factors, inner_steps, forgetting))
+        self._state = BlockState(learner, warm_up, block_size)
+
+    def _make_learner(self, model: RecursiveModel) -> BlockLearner:
+        return model
 
     def partial_fit(self, X: Tensor) -> None:
         """Learn from further rows of each trial, of shape (S, n, D)."""
-        self.count += X.shape[1]
-        while X.shape[1] >= self.room:
-            self._absorb(torch.cat([*self.waiting, X[:, : self.room]], dim=1))
-            self.waiting, X, self.room = [], X[:, self.room :], self.block_size
-        if X.shape[1]:
-            self.waiting.append(X.clone())
-            self.room -= X.shape[1]
+        self._state.absorb(X)
 
-    def _estimate(self) -> tuple[Tensor, Tensor, Tensor]:
-        if not self.waiting:
-            return super()._estimate()
-        before = dict(vars(self))  # tensors are replaced, never modified
-        self._absorb(torch.cat(self.waiting, dim=1))
-        estimate = super()._estimate()
-        vars(self).update(before)
-        return estimate
-
-    def _absorb(self, block: Tensor) -> None:
-        b, old = block.shape[1], self.rows
-        total = old + b
-        deviations = block - block[:, :1]  # as in `_moments.compute_mean`
-        offset = deviations.mean(dim=1)
-        shift = block[:, 0] + offset - self.mean
-        rows = [deviations - offset[:, None], math.sqrt(old * b / total) * shift[:, None]]
-        Y = torch.cat(rows, dim=1) / math.sqrt(total)
-        self.mean = self.mean + shift * (b / total)
-        new = torch.sum(Y**2, dim=1)
-        self.variances = new + (old / total) * self.variances
-        if old == 0:
-            self.F = self.F * torch.sqrt(self.variances / 2)[:, None, :]
-            self.psi = self.variances / 2
-        diagonal = new + (old / total) * (torch.sum(self.F**2, dim=1) + self.psi)
-        self._maximise(Y, old / total, b / total, total, diagonal)
-        self.rows = total
-
-    def _maximise(self, Y: Tensor, share: float, new: float, total: int, diagonal: Tensor) -> None:
-        F0, psi0, F, psi = self.F, self.psi, self.F, self.psi
-        varies = self.variances > 0
-        smallest = torch.where(varies, compute_noise_floor(total) * diagonal, 1.0)
-        eye = torch.eye(F.shape[1], dtype=F.dtype, device=F.device)
-        for _ in range(count_inner_steps(self.inner_steps, new)):
-            W = F / torch.maximum(psi, smallest)[:, None, :]
-            M = _inverse(eye + W @ F.mT)
-            SW = (W @ Y.mT) @ Y + share * ((W @ F0.mT) @ F0 + W * psi0[:, None, :])
-            cross = M @ SW
-            second = M + (cross @ W.mT) @ M
-            F = torch.linalg.solve_triangular(_root(second), cross, upper=False)
-            psi = torch.maximum(diagonal - torch.sum(F**2, dim=1), smallest)
-        self.F, self.psi = F, torch.where(varies, psi, 0.0)
+    def _parameters(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self._state.parameters()
 
 
-def _root(matrix: Tensor) -> Tensor:
-    """Compute Cholesky factors, or NaN for matrices that have none.
+class ShrunkEM(RecursiveEM):
+    """Recursive EM with shrunk factors for S trials; the parameters are those of `RecursiveEM`."""
 
-    To raise an exception, the function would have to wait for the device.
-    """
-    root, failed = torch.linalg.cholesky_ex(matrix)
-    return torch.where((failed == 0)[:, None, None], root, torch.nan)
+    def _make_learner(self, model: RecursiveModel) -> BlockLearner:
+        return ShrunkModel(model)
 
 
-def _inverse(matrix: Tensor) -> Tensor:
-    """Invert symmetric positive definite matrices."""
-    return torch.cholesky_inverse(_root(matrix))
-
-
-_BATCHED: dict[str, type[Batched]] = {
+_BATCHED: dict[str, Callable[..., Batched]] = {
     "online_em": OnlineEM,
     "online_sga": OnlineSGA,
     "recursive_em": RecursiveEM,
+    "shrunk_em": ShrunkEM,
 }
 _ESTIMATORS: dict[str, type[FactorEstimator]] = {
     "online_em": _OnlineEM,
     "online_sga": _OnlineSGA,
     "recursive_em": _RecursiveEM,
+    "shrunk_em": _ShrunkEM,
 }
 # Parameters of the estimator classes that are not settings: `factors` takes their place here.
 _NOT_SETTINGS = {"n_components", "init_factors", "random_state"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
@@ -40,8 +41,10 @@ class WeightPosterior(Posterior):
 
     By default, the posterior covers the parameters that require a gradient when it is attached;
     tied ones count once. Sampled networks share the values of all other parameters with the model.
-    The estimator runs on the CPU, in float32 or, if some parameter is float64, in float64; sampled
-    networks have the types and devices of the model.
+    The estimator learns in float32 or, if some parameter is float64, in float64; sampled networks
+    have the types and devices of the model. Estimators that accept tensors, such as `SWAG`,
+    `RecursiveEM` and `ShrunkEM`, run on the device of the first parameter, and the weights are
+    never copied to the host. Other ones run on the CPU.
 
     The running statistics of batch or instance normalisation are valid only for the weights that
     they were collected with, not for an average or a sample. As in SWAG, they are collected anew
@@ -93,7 +96,8 @@ class WeightPosterior(Posterior):
         self.estimator: FactorEstimator = clone(estimator)
         self._layout = ParameterLayout(model, parameters)
         self._statistics = RunningStatistics(model)
-        self._row = torch.empty(self._layout.dimension, dtype=self._layout.dtype)
+        device = self._layout.device if estimator.accepts_tensors else torch.device("cpu")
+        self._row = torch.empty(self._layout.dimension, dtype=self._layout.dtype, device=device)
 
     def __repr__(self) -> str:
         """Describe the posterior."""
@@ -122,7 +126,7 @@ class WeightPosterior(Posterior):
         self._layout.read(self.model, self._row)
         self._statistics.observe(self.model)
         try:
-            self.estimator.partial_fit(self._row[None].numpy())
+            self.estimator.partial_fit(self._row[None])
         except ValueError:
             # The estimator checks all weights; search for the parameter only if it refuses them.
             self._layout.check_finite(self._row)
@@ -136,7 +140,8 @@ class WeightPosterior(Posterior):
         Returns
         -------
         gaussian : LowRankGaussian
-            The estimate, which later updates do not change.
+            The estimate, which later updates do not change. Its arrays are tensors if the estimator
+            accepts them; ``gaussian().to_numpy()`` has arrays of NumPy.
 
         Raises
         ------
@@ -167,7 +172,8 @@ class WeightPosterior(Posterior):
         """
         row = torch.empty_like(self._row)
         self._layout.read(self.model if model is None else model, row)
-        return float(self.gaussian().log_prob(row.double().numpy()[None])[0])
+        gaussian = self.gaussian().to_numpy()  # in float64
+        return float(gaussian.log_prob(row.double().cpu().numpy()[None])[0])
 
     def sample(
         self, random_state: Random = None, batches: Batches = None, *, scale: float = 1.0
@@ -205,7 +211,9 @@ class WeightPosterior(Posterior):
             A new network in evaluation mode, a copy of the model inside of any wrapper.
         """
         self._check_updates(1)
-        return self._copy_model(self._make_tensors(torch.tensor(self.estimator.mean_), batches))
+        mean = self.estimator.mean_
+        row = mean if isinstance(mean, Tensor) else torch.tensor(mean)
+        return self._copy_model(self._make_tensors(row, batches))
 
     def _draw_outputs(
         self,
@@ -232,8 +240,8 @@ class WeightPosterior(Posterior):
     ) -> Tensor:
         row = gaussian.sample(1, random)[0]
         if scale != 1:
-            row = gaussian.mean + np.sqrt(scale) * (row - gaussian.mean)
-        return torch.from_numpy(row)
+            row = gaussian.mean + math.sqrt(scale) * (row - gaussian.mean)
+        return torch.as_tensor(row)
 
     def _make_tensors(self, row: Tensor, batches: Batches) -> dict[str, Tensor]:
         """Return the weights of a vector and the running statistics that fit them, by name."""
@@ -308,7 +316,8 @@ class WeightPosterior(Posterior):
         if state.keys() != {"parameters", "statistics", "estimator"}:
             raise CannotRestore("this is not the state_dict of a WeightPosterior")
         self._layout.check_saved(state["parameters"])
-        restore(self.estimator, _to_arrays(state["estimator"]))
+        like = self._row if self.estimator.accepts_tensors else None
+        restore(self.estimator, _to_arrays(state["estimator"]), like=like)
         self._statistics.trained = set(state["statistics"])
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from support.library_estimators import ESTIMATORS, NAMES, make_estimator
 
 from onlinefa import OnlineEM
+from onlinefa._arrays import ArrayKind
 
 D, K = 4, 2
 X = np.random.default_rng(0).normal(size=(9, D))
@@ -97,7 +98,7 @@ def test_only_rows_that_need_no_conversion_skip_validation(first, rows):
     """scikit-learn's validation returns such rows unchanged, without a copy."""
     model = OnlineEM(K, random_state=0).fit(first)
     try:
-        unchanged = model._validate_rows(rows, [model._dtype], reset=False) is rows
+        unchanged = model._validate_rows(rows, [model._kind.dtype], reset=False) is rows
     except ValueError:
         unchanged = False
     named = hasattr(model, "feature_names_in_")
@@ -122,11 +123,11 @@ def test_finite_rows_whose_sum_overflows_are_accepted():
 def test_rows_of_float32_stay_float32_where_that_is_supported(name):
     model = make(name).fit(X.astype(np.float32))
     single = ESTIMATORS[name].single_precision
-    assert model._dtype == (np.float32 if single else np.float64)
+    assert model._kind.dtype == (np.float32 if single else np.float64)
     # All further rows are converted to the type of the first ones.
     further = make(name).fit(X.astype(np.float32)).partial_fit(X.astype(np.float32))
     assert_same_bits(further, model.partial_fit(X.astype(np.float32).astype(np.float64)))
-    assert make(name).fit(X)._dtype == np.float64
+    assert make(name).fit(X)._kind.dtype == np.float64
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int64, np.bool_, np.longdouble])
@@ -183,7 +184,7 @@ def test_validation_allocates_no_copy_of_the_rows():
     tracemalloc.start()
     try:
         model._validate_rows(many, [np.float64], reset=True)
-        model._dtype = many.dtype
+        model._kind = ArrayKind.of(many)
         assert model._is_valid(many)
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -17,6 +17,7 @@ SETTINGS = {
     "OnlineEM": {"warm_up": 50},
     "OnlineSGA": {"warm_up": 50, "learning_rate": 0.01},
     "RecursiveEM": {"warm_up": 80, "block_size": 70, "inner_steps": 3},
+    "ShrunkEM": {"warm_up": 80, "block_size": 70, "forgetting": 200},
 }
 
 
@@ -51,7 +52,7 @@ def test_fits_have_the_precision_of_the_initial_factors(name, rows, factors):
     single = torch.tensor(factors, dtype=torch.float32)
     model = getattr(batched, name)(single, **SETTINGS[name])
     model.partial_fit(torch.tensor(rows, dtype=torch.float32))
-    assert model.F.dtype == model.psi.dtype == model.mean.dtype == torch.float32
+    assert {value.dtype for value in model._parameters()} == {torch.float32}
     double = getattr(batched, name)(torch.tensor(factors), **SETTINGS[name])
     double.partial_fit(torch.tensor(rows))
     for one, two in zip(model.gaussians(), double.gaussians(), strict=True):
@@ -76,7 +77,7 @@ def test_float32_rows_are_fitted_in_float32(name, rows, factors):
     estimator = getattr(onlinefa, name)(K, init_factors=factors[0])
     double = estimator.fit(rows[0]).gaussian()
     estimator.fit(rows[0, :300].astype(np.float32)).partial_fit(rows[0, 300:])
-    assert estimator._dtype == np.float32  # that of the first rows
+    assert estimator._kind.dtype == np.float32  # that of the first rows
     assert 0 < double.relative_frobenius(estimator.gaussian()) < 1e-4
 
 
@@ -85,14 +86,14 @@ def test_algorithms_are_built_by_name(factors):
     assert batched.supports("recursive_em", settings)
     model = batched.build("recursive_em", torch.tensor(factors), settings)
     assert isinstance(model, batched.RecursiveEM)
-    assert model.room == 7
+    assert model._state.first == 7
 
 
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
         pytest.param("swag", {}, id="another algorithm"),
-        pytest.param("recursive_em", {"forgetting": 500}, id="not the default"),
+        pytest.param("recursive_em", {"max_components": 5}, id="not the default"),
         pytest.param("online_em", {"learning_rate": 0.1}, id="a setting of another algorithm"),
         pytest.param("online_em", {"n_components": 1}, id="the number of factors"),
     ],

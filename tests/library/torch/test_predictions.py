@@ -146,7 +146,7 @@ def test_a_generator_of_pytorch_is_a_source_of_random_numbers():
 def test_the_log_density_is_that_of_the_weights():
     """The diagonal Gaussian is a product of normal densities."""
     posterior = attached(estimator=Diagonal())
-    gaussian = posterior.gaussian()
+    gaussian = posterior.gaussian().to_numpy()
     weights = nn.utils.parameters_to_vector(posterior.model.parameters()).detach().double().numpy()
     z = (weights - gaussian.mean) / np.sqrt(gaussian.noise)
     expected = -0.5 * np.sum(z**2 + np.log(2 * math.pi * gaussian.noise))

@@ -84,7 +84,7 @@ class TestEveryEstimator:
         posterior, rows = attached(estimator(name))
         alone = estimator(name)
         for row in rows:
-            alone.partial_fit(row[None])
+            alone.partial_fit(torch.tensor(row[None]))
         assert posterior.updates == T
         assert_same_bits(posterior.gaussian(), alone.gaussian())
 
@@ -243,7 +243,7 @@ def test_draws_have_the_types_of_the_model(dtype, learned, device):
         vector_to_parameters(row, model.parameters())
         posterior.update()
         seen.append(row.double().cpu().numpy())
-    assert posterior.estimator._dtype == learned
+    assert posterior.estimator._kind.dtype == learned
     precision = torch.finfo(torch.float32 if learned == np.float32 else torch.float64).eps
     np.testing.assert_allclose(
         posterior.gaussian().mean, np.mean(seen, axis=0), rtol=30 * precision

@@ -1,0 +1,152 @@
+"""Arrays of NumPy and tensors of PyTorch, by the array API standard.
+
+Code that is written against the standard runs on arrays of either library, and on the device of a
+tensor. Operations that the standard does not have are here. PyTorch is not imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+from array_api_compat import is_torch_array
+
+__all__ = [
+    "NUMPY",
+    "AnyArray",
+    "ArrayKind",
+    "array_namespace",
+    "draw_normals",
+    "invert",
+    "invert_root",
+    "is_torch_array",
+    "make_root",
+    "to_numpy",
+]
+
+AnyArray = Any
+"""An array of NumPy or a tensor of PyTorch."""
+
+
+def array_namespace(array: AnyArray) -> Any:
+    """Return the namespace of an array: that of NumPy is NumPy itself, without any wrapper."""
+    return np if isinstance(array, np.ndarray) else array_api_compat.array_namespace(array)
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """Library, data type and device of the arrays of a fit.
+
+    Parameters
+    ----------
+    library : {"numpy", "torch"}
+        Library of the arrays.
+    dtype : data type
+        Data type of the rows.
+    device : object
+        Device of the rows.
+    """
+
+    library: Literal["numpy", "torch"]
+    dtype: Any
+    device: Any
+
+    @classmethod
+    def of(cls, array: Any) -> ArrayKind:
+        """Return the kind of an array."""
+        return cls("torch" if is_torch_array(array) else "numpy", array.dtype, array.device)
+
+    @property
+    def is_torch(self) -> bool:
+        """Whether the arrays are tensors of PyTorch."""
+        return self.library == "torch"
+
+    @property
+    def namespace(self) -> Any:
+        """Namespace of the array API."""
+        return import_module("array_api_compat.torch") if self.is_torch else np
+
+    @property
+    def dtype_name(self) -> str:
+        """Name of the data type, such as float32."""
+        return str(self.dtype).rsplit(".", maxsplit=1)[-1]
+
+    def with_dtype(self, name: str) -> ArrayKind:
+        """Return the same kind with a data type of this name."""
+        dtype = getattr(self.namespace, name)
+        return ArrayKind(self.library, dtype if self.is_torch else np.dtype(dtype), self.device)
+
+    def make(self, array: Any) -> Any:
+        """Convert an array of NumPy, without changing its data type."""
+        if not self.is_torch:
+            return array
+        return self.namespace.asarray(np.array(array, order="K"), device=self.device)
+
+    def zeros(self, *shape: int, double: bool = False) -> Any:
+        """Return an array of zeros, of the type of the rows or of float64."""
+        dtype = self.namespace.float64 if double else self.dtype
+        return self.namespace.zeros(shape, dtype=dtype, device=self.device)
+
+
+NUMPY = ArrayKind.of(np.empty(0))
+"""Arrays of NumPy in float64."""
+
+
+def to_numpy(array: Any) -> Any:
+    """Convert an array or a tensor on any device to an array of NumPy."""
+    return array.detach().cpu().numpy() if is_torch_array(array) else np.asarray(array)
+
+
+def make_root(matrix: Any) -> Any:
+    """Compute the Cholesky factors of positive definite matrices.
+
+    For a matrix that is not positive definite, NumPy raises an exception. PyTorch would have to
+    wait for the device to do so: the factor of such a matrix is NaN.
+    """
+    xp = array_namespace(matrix)
+    if not is_torch_array(matrix):
+        return xp.linalg.cholesky(matrix)
+    root, failed = xp.linalg.cholesky_ex(matrix)
+    return xp.where((failed == 0)[..., None, None], root, xp.nan)
+
+
+def invert(matrix: Any) -> Any:
+    """Invert positive definite matrices, which may be NaN."""
+    xp = array_namespace(matrix)
+    if not is_torch_array(matrix):
+        return xp.linalg.inv(matrix)
+    return xp.cholesky_inverse(make_root(matrix))
+
+
+def invert_root(root: Any) -> Any:
+    """Invert lower triangular matrices, which may be NaN."""
+    xp = array_namespace(root)
+    if not is_torch_array(root):
+        return xp.linalg.inv(root)
+    eye = xp.eye(root.shape[-1], dtype=root.dtype, device=root.device)
+    return xp.linalg.solve_triangular(root, eye, upper=False)
+
+
+def draw_normals(like: Any, shape: tuple[int, ...], random_state: Any) -> Any:
+    """Draw standard normal numbers of the library, type and device of an array.
+
+    Parameters
+    ----------
+    like : array
+        Array of NumPy, or a tensor.
+    shape : tuple of int
+        Shape of the result.
+    random_state : int, numpy.random.Generator, torch.Generator or None
+        Seed, or the generator to draw from. For tensors, a generator of NumPy draws a seed.
+    """
+    if not is_torch_array(like):
+        return np.random.default_rng(random_state).standard_normal(shape)
+    xp = array_namespace(like)
+    generator = random_state
+    if random_state is None or isinstance(random_state, int | np.integer | np.random.Generator):
+        seed = int(np.random.default_rng(random_state).integers(2**63 - 1))
+        generator = xp.Generator(device=like.device).manual_seed(seed)
+    return xp.randn(shape, generator=generator, dtype=like.dtype, device=like.device)
