@@ -72,7 +72,7 @@ class LowRankGaussian:
     def __post_init__(self) -> None:
         """Copy and check the arrays."""
         for name in ("mean", "factors", "noise"):
-            value = _copy(getattr(self, name), self.factors)
+            value = copy_like(getattr(self, name), self.factors)
             object.__setattr__(self, name, value)
             if not array_namespace(value).isfinite(value).all():
                 raise NotFinite(f"{name} has NaN or infinite entries")
@@ -435,12 +435,11 @@ class LowRankGaussian:
         return np.linalg.qr(wide.T).R.T
 
 
-def _copy(value: Any, factors: Any) -> Any:
+def copy_like(value: Any, factors: Any) -> Any:
     """Copy an array: as a tensor like the factors, or as a read-only array of float64."""
     if is_torch_array(factors):
-        return array_namespace(factors).asarray(
-            value, dtype=factors.dtype, device=factors.device, copy=True
-        )
+        tensor = array_namespace(factors).asarray(value, device=factors.device).detach()
+        return tensor.to(factors.dtype, copy=True)
     array = np.array(value, dtype=np.float64)
     array.setflags(write=False)
     return array

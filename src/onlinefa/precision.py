@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
+from onlinefa._arrays import array_namespace, draw_normals
+from onlinefa.gaussian import Array, LowRankGaussian, NotFinite, copy_like
 
 __all__ = ["PrecisionGaussian"]
 
@@ -21,7 +23,8 @@ class PrecisionGaussian:
     """Gaussian distribution N(mean, (factors @ factors.T + diag(diagonal))^-1).
 
     No method except `covariance` and `precision` forms a D x D matrix. The others use a
-    decomposition that takes O(D K^2) once.
+    decomposition that takes O(D K^2) once. The arrays are copied, as in `LowRankGaussian`, and may
+    be tensors.
 
     Parameters
     ----------
@@ -55,17 +58,16 @@ class PrecisionGaussian:
     def __post_init__(self) -> None:
         """Copy and check the arrays."""
         for name in ("mean", "factors", "diagonal"):
-            value = np.array(getattr(self, name), dtype=np.float64)
-            value.setflags(write=False)
+            value = copy_like(getattr(self, name), self.factors)
             object.__setattr__(self, name, value)
-            if not np.isfinite(value).all():
+            if not self._xp.isfinite(value).all():
                 raise NotFinite(f"{name} has NaN or infinite entries")
-        D = self.mean.size
-        shapes = self.mean.shape, self.factors.shape[:1], self.diagonal.shape
-        if shapes != ((D,),) * 3 or self.factors.ndim != 2:
+        mean, factors, diagonal = (
+            tuple(value.shape) for value in (self.mean, self.factors, self.diagonal)
+        )
+        if len(mean) != 1 or len(factors) != 2 or not mean == factors[:1] == diagonal:
             raise ValueError(
-                f"shapes do not agree: mean {self.mean.shape}, factors {self.factors.shape}, "
-                f"diagonal {self.diagonal.shape}"
+                f"shapes do not agree: mean {mean}, factors {factors}, diagonal {diagonal}"
             )
         if (self.diagonal <= 0).any():
             raise ValueError("diagonal must be positive")
@@ -96,7 +98,12 @@ class PrecisionGaussian:
     @property
     def dimension(self) -> int:
         """D, the number of variables."""
-        return self.mean.size
+        return self.mean.shape[0]
+
+    @property
+    def _xp(self) -> Any:
+        """Namespace of the arrays."""
+        return array_namespace(self.factors)
 
     @cached_property
     def _whitened(self) -> tuple[Array, Array]:
@@ -104,8 +111,8 @@ class PrecisionGaussian:
 
         The covariance is R (I - U s^2 / (1 + s^2) U') R with R = diag(diagonal)^-1/2.
         """
-        scaled = self.factors / np.sqrt(self.diagonal)[:, None]
-        U, s, _ = np.linalg.svd(scaled, full_matrices=False)
+        scaled = self.factors / self._xp.sqrt(self.diagonal)[:, None]
+        U, s, _ = self._xp.linalg.svd(scaled, full_matrices=False)
         return U, s
 
     @property
@@ -117,13 +124,18 @@ class PrecisionGaussian:
     def covariance(self) -> Array:
         """Compute the dense covariance, of shape (D, D)."""
         U, s = self._whitened
-        root = np.sqrt(self.diagonal)
-        inner = np.eye(self.dimension) - (U * (s**2 / (1 + s**2))) @ U.T
+        root = self._xp.sqrt(self.diagonal)
+        inner = -(U * (s**2 / (1 + s**2))) @ U.T
+        diagonal = self._xp.arange(self.dimension)
+        inner[diagonal, diagonal] += 1
         return inner / root / root[:, None]
 
     def precision(self) -> Array:
         """Compute the dense precision, of shape (D, D)."""
-        return self.factors @ self.factors.T + np.diag(self.diagonal)
+        precision = self.factors @ self.factors.T
+        diagonal = self._xp.arange(self.dimension)
+        precision[diagonal, diagonal] += self.diagonal
+        return precision
 
     def sample(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
         """Draw rows.
@@ -133,7 +145,7 @@ class PrecisionGaussian:
         n : int, default=1
             Number of rows.
         random_state : int, numpy.random.Generator or None, default=None
-            Seed, or the generator to draw from.
+            Seed, or the generator to draw from; for tensors, also a torch.Generator.
 
         Returns
         -------
@@ -141,9 +153,9 @@ class PrecisionGaussian:
             The rows.
         """
         U, s = self._whitened
-        z = np.random.default_rng(random_state).standard_normal((n, self.dimension))
-        z += (z @ U * (1 / np.sqrt(1 + s**2) - 1)) @ U.T
-        return self.mean + z / np.sqrt(self.diagonal)
+        z = draw_normals(self.mean, (n, self.dimension), random_state)
+        z += (z @ U * (1 / self._xp.sqrt(1 + s**2) - 1)) @ U.T
+        return self.mean + z / self._xp.sqrt(self.diagonal)
 
     def log_prob(self, X: Array) -> Array:
         """Compute the log density of rows.
@@ -158,11 +170,17 @@ class PrecisionGaussian:
         log_densities : ndarray of shape (n,)
             The log density of each row.
         """
+        xp, mean = self._xp, self.mean
+        away = xp.asarray(X, dtype=mean.dtype, device=mean.device) - mean
+        squares = away**2 @ self.diagonal + xp.sum((away @ self.factors) ** 2, axis=1)
+        return (self.log_determinant - squares - self.dimension * np.log(2 * np.pi)) / 2
+
+    @property
+    def log_determinant(self) -> float:
+        """Logarithm of the determinant of the precision."""
+        xp = self._xp
         _, s = self._whitened
-        away = np.asarray(X, dtype=np.float64) - self.mean
-        squares = away**2 @ self.diagonal + np.sum((away @ self.factors) ** 2, axis=1)
-        log_determinant = np.sum(np.log(self.diagonal)) + np.sum(np.log1p(s**2))
-        return (log_determinant - squares - self.dimension * np.log(2 * np.pi)) / 2
+        return float(xp.sum(xp.log(self.diagonal)) + xp.sum(xp.log1p(s**2)))
 
     def variances_along(self, directions: Array) -> Array:
         """Compute the variances of linear functions of the variables.
@@ -181,9 +199,9 @@ class PrecisionGaussian:
             The variances.
         """
         U, s = self._whitened
-        scaled = directions / np.sqrt(self.diagonal)
+        scaled = directions / self._xp.sqrt(self.diagonal)
         inside = scaled @ U
         # The part outside of the span of U is computed explicitly. A difference of squares would
         # lose the digits of a variance that is much smaller than that of the prior.
         outside = scaled - inside @ U.T
-        return np.sum(outside**2, axis=1) + inside**2 @ (1 / (1 + s**2))
+        return self._xp.sum(outside**2, axis=1) + inside**2 @ (1 / (1 + s**2))

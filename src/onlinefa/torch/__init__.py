@@ -9,14 +9,17 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name="torch") from None
 
 from onlinefa.torch._layout import NetworkChanged
+from onlinefa.torch.laplace_fa import LaplaceFA, NotFitted
 from onlinefa.torch.multi_posterior import MultiPosterior
 from onlinefa.torch.posterior import Moments, Posterior
 from onlinefa.torch.weight_posterior import TooFewUpdates, WeightPosterior
 
 __all__ = [
+    "LaplaceFA",
     "Moments",
     "MultiPosterior",
     "NetworkChanged",
+    "NotFitted",
     "Posterior",
     "TooFewUpdates",
     "WeightPosterior",

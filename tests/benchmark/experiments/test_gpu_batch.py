@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow  # every batch is compared with separate fits
 
 CONFIG = Path(__file__).parents[3] / "config" / "config.yaml"
 SYNTHETIC = {
-    "algorithms": ["online_em", "online_sga", "recursive_em", "batch_svd"],
+    "algorithms": ["online_em", "online_sga", "recursive_em", "shrunk_em", "batch_svd"],
     "D": [12],
     "K": [2],
     "spectrum": [[1, 10], [1, 100]],
@@ -54,7 +54,7 @@ def run_batch(cells):
 
 
 @pytest.mark.parametrize("experiment", ["synthetic", "change"])
-@pytest.mark.parametrize("algorithm", ["online_em", "online_sga", "recursive_em"])
+@pytest.mark.parametrize("algorithm", ["online_em", "online_sga", "recursive_em", "shrunk_em"])
 def test_a_batch_equals_separate_fits(experiment, algorithm):
     bundle = grid()[f"{experiment}/device~cuda/algorithm~{algorithm}/D~12/K~2/seeds~0-2"]
     cells = bundle.cells()[:: len(bundle.groups)]  # the seeds of the first group
@@ -97,8 +97,8 @@ def test_the_device_is_part_of_cells_that_can_use_it():
     assert concerned == {
         f"{experiment}/device~cuda/algorithm~{algorithm}/D~12/K~2/seeds~0-2"
         for experiment in ("synthetic", "change")
-        for algorithm in ("online_em", "online_sga", "recursive_em")
-    }
+        for algorithm in ("online_em", "online_sga", "recursive_em", "shrunk_em")
+    } | {"synthetic/device~cuda/algorithm~forgetful/D~12/K~2/seeds~0-2"}
     for name in concerned:
         assert on_gpu[name].cells()[0].device == "cuda"
         assert on_gpu[name].code != on_cpu[name.replace("/device~cuda", "")].code

@@ -1,0 +1,472 @@
+"""Laplace's approximation for any network, with a low-rank plus diagonal precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor, nn
+from torch.func import functional_call, grad, jvp, vmap
+
+from onlinefa.information import InformationSketch
+from onlinefa.precision import PrecisionGaussian
+from onlinefa.serialization import CannotRestore
+from onlinefa.torch._inputs import Arguments, batch_arguments, get_device, iterate_inputs
+from onlinefa.torch._layout import ParameterLayout, Selection, unwrap
+from onlinefa.torch._statistics import evaluation
+from onlinefa.torch.posterior import (
+    Batches,
+    Inputs,
+    Posterior,
+    Random,
+    get_tensor,
+    make_generator,
+)
+
+__all__ = ["LaplaceFA", "NotFitted"]
+
+Likelihood = Literal["classification", "regression"]
+
+_STATE = {"parameters", "mode", "factors", "diagonal", "statistics", "prior_precision", "noise"}
+
+
+class NotFitted(ValueError):
+    """Exception for a posterior whose method `fit` was not called."""
+
+
+@dataclass
+class _Statistics:
+    """What the evidence depends on, besides the information.
+
+    Attributes
+    ----------
+    targets : float
+        Number of targets.
+    misfit : float
+        Negative log-likelihood of the classes, or half of the sum of squared errors.
+    """
+
+    targets: float = 0.0
+    misfit: float = 0.0
+
+
+class LaplaceFA(Posterior):
+    """Laplace's approximation of the posterior of a network's weights, in O(DK) memory.
+
+    The posterior is Gaussian around the present weights, which should be a mode, such as those of a
+    network that is trained with weight decay. Its precision is that of the prior plus the
+    Gauss-Newton matrix of the data, which is approximated by K factors and a diagonal
+    (`InformationSketch`). `fit` needs one pass over the data, with a gradient for each observation.
+
+    Gradients are those of outputs with random signs, so that their second moment is the
+    Gauss-Newton matrix: in expectation, and exactly for a network with one output. The network is
+    in evaluation mode: running statistics do not change, and there is no dropout.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The trained network. It is only read; its weights are copied by `fit`.
+    likelihood : {"classification", "regression"}
+        "classification": the outputs are logits of classes, of shape (N, C), or a single logit of
+        the second of two classes. "regression": the targets are the outputs plus Gaussian noise.
+    n_components : int, default=10
+        Number of factors K.
+    prior_precision : float or "evidence", default="evidence"
+        Precision of the prior of each weight, whose mean is zero. With weight decay w and a loss
+        that is an average over N observations, it is N w. "evidence" selects the value with the
+        largest evidence (marginal likelihood). With few factors, the determinant of the precision
+        and thereby the noise are overestimated.
+    noise : float or "evidence", default="evidence"
+        Variance of the noise of a regression; "evidence" selects it as well.
+    parameters : str, torch.nn.Module, torch.nn.Parameter, iterable of these or None, default=None
+        Parameters that the posterior covers, as in `WeightPosterior`.
+    linearised : bool, default=True
+        Whether predictions are those of the network linearised at the mode, to which the
+        approximation belongs, or of the network itself with sampled weights.
+
+    Attributes
+    ----------
+    prior_precision_ : float
+        The precision of the prior.
+    noise_ : float
+        The variance of the noise; 1 for classification.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from onlinefa.torch import LaplaceFA
+    >>> X = torch.linspace(-1, 1, 40)[:, None]
+    >>> y = X + 0.1 * torch.randn(40, 1, generator=torch.Generator().manual_seed(0))
+    >>> model = torch.nn.Linear(1, 1)
+    >>> optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
+    >>> for _ in range(100):
+    ...     optimiser.zero_grad()
+    ...     torch.mean((model(X) - y) ** 2).backward()
+    ...     optimiser.step()
+    >>> posterior = LaplaceFA(model, "regression", n_components=1).fit([(X, y)])
+    >>> mean, variance = posterior.predict_moments(torch.tensor([[0.0], [9.0]]), random_state=0)
+    >>> bool(variance[1] > 10 * variance[0])  # far away from the data
+    True
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        likelihood: Likelihood,
+        n_components: int = 10,
+        *,
+        prior_precision: float | Literal["evidence"] = "evidence",
+        noise: float | Literal["evidence"] = "evidence",
+        parameters: Selection = None,
+        linearised: bool = True,
+    ) -> None:
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"model is a {type(model).__name__}, not a torch.nn.Module")
+        if likelihood not in ("classification", "regression"):
+            raise ValueError(f"likelihood={likelihood!r} must be 'classification' or 'regression'")
+        _check_positive("prior_precision", prior_precision)
+        _check_positive("noise", noise)
+        self.model = model
+        self.likelihood = likelihood
+        self.n_components = n_components
+        self.prior_precision = prior_precision
+        self.noise = noise
+        self.linearised = linearised
+        self._layout = ParameterLayout(model, parameters)
+        self._mode: Tensor | None = None
+        self._factors = self._diagonal = torch.empty(0)
+        self._statistics = _Statistics()
+        self.prior_precision_ = self.noise_ = math.nan
+
+    def __repr__(self) -> str:
+        """Describe the posterior."""
+        state = "not fitted"
+        if self._mode is not None:
+            state = f"prior_precision={self.prior_precision_:.3g}, noise={self.noise_:.3g}"
+        return (
+            f"LaplaceFA({type(unwrap(self.model)).__name__} with {self._layout.dimension} weights, "
+            f"{self.likelihood}, n_components={self.n_components}, {state})"
+        )
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def fit(
+        self, batches: Iterable[Any], *, random_state: Random = None, chunk_size: int = 32
+    ) -> LaplaceFA:
+        """Learn the posterior around the present weights, by one pass over the training data.
+
+        Parameters
+        ----------
+        batches : iterable of (inputs, targets)
+            The training data, for example a DataLoader. `inputs` is a tensor, a tuple or a mapping,
+            as in `predict`; `targets` are classes, or the targets of a regression.
+        random_state : int, numpy.random.Generator, torch.Generator or None, default=None
+            Source of the random signs.
+        chunk_size : int, default=32
+            Number of observations whose gradients are stored at once.
+
+        Returns
+        -------
+        self : LaplaceFA
+            The posterior.
+        """
+        random = make_generator(random_state)
+        model = unwrap(self.model)
+        mode = torch.empty(
+            self._layout.dimension, dtype=self._layout.dtype, device=self._layout.device
+        )
+        self._layout.read(self.model, mode)
+        self._layout.check_finite(mode)
+        sketch = InformationSketch(min(self.n_components, self._layout.dimension))
+        statistics = _Statistics()
+        with evaluation(model):
+            for batch in batches:
+                arguments, targets = _split_batch(batch, get_device(model))
+                with torch.no_grad():
+                    outputs = _as_matrix(self._call(self._layout.split(mode, model), arguments))
+                self._observe(statistics, outputs, targets)
+                for rows in self._gradients(mode, arguments, outputs, random, chunk_size):
+                    sketch.absorb(rows)
+        if sketch.count == 0:
+            raise ValueError("batches has no batch")
+        self._mode = mode
+        self._factors, self._diagonal = sketch.factors, sketch.diagonal
+        self._statistics = statistics
+        self._choose_precision()
+        return self
+
+    def _call(self, tensors: Mapping[str, Tensor], arguments: Arguments) -> Tensor:
+        return get_tensor(functional_call(unwrap(self.model), dict(tensors), *arguments))
+
+    def _gradients(
+        self,
+        mode: Tensor,
+        arguments: Arguments,
+        outputs: Tensor,
+        random: np.random.Generator,
+        chunk_size: int,
+    ) -> Iterator[Tensor]:
+        """Yield a gradient for each observation, whose second moment is the information."""
+        signs = torch.from_numpy(random.choice([-1.0, 1.0], size=tuple(outputs.shape)))
+        cotangents = self._multiply_root(outputs, signs.to(outputs))
+        tensors = self._layout.split(mode, unwrap(self.model))
+        positional, named = arguments
+
+        def project(
+            weights: dict[str, Tensor], args: tuple[Any, ...], kwargs: Any, cotangent: Tensor
+        ) -> Tensor:
+            one = (
+                tuple(_add_axis(each) for each in args),
+                {k: _add_axis(v) for k, v in kwargs.items()},
+            )
+            return torch.sum(_as_matrix(self._call(weights, one))[0] * cotangent)
+
+        each = vmap(
+            grad(project),
+            in_dims=(None, _find_axes(positional), _find_axes(named), 0),
+            randomness="same",
+        )
+        for start in range(0, len(outputs), chunk_size):
+            part = slice(start, start + chunk_size)
+            gradients = each(
+                tensors,
+                tuple(_take(value, part) for value in positional),
+                {name: _take(value, part) for name, value in named.items()},
+                cotangents[part],
+            )
+            flat = [gradients[name].flatten(start_dim=1).to(mode) for name in tensors]
+            yield torch.cat(flat, dim=1).detach()
+
+    def _multiply_root(self, outputs: Tensor, signs: Tensor) -> Tensor:
+        """Return Ru, with RR' the Hessian of the misfit in the outputs; for noise, that of 1."""
+        if self.likelihood == "regression":
+            return signs
+        if outputs.shape[1] == 1:
+            p = torch.sigmoid(outputs)
+            return signs * torch.sqrt(p * (1 - p))
+        p = torch.softmax(outputs, dim=1)  # the Hessian is diag(p) - pp'
+        scaled = p.sqrt() * signs
+        return scaled - p * scaled.sum(dim=1, keepdim=True)
+
+    def _observe(self, statistics: _Statistics, outputs: Tensor, targets: Tensor) -> None:
+        """Add the targets of a batch to what the evidence depends on."""
+        targets = targets.to(outputs.device)
+        if self.likelihood == "regression":
+            targets = targets.reshape(len(targets), -1).to(outputs)
+            if targets.shape != outputs.shape:
+                raise ValueError(
+                    f"targets have shape {tuple(targets.shape)}, outputs {tuple(outputs.shape)}"
+                )
+            statistics.targets += targets.numel()
+            statistics.misfit += float(torch.sum((targets - outputs).double() ** 2)) / 2
+            return
+        statistics.targets += len(targets)
+        if outputs.shape[1] == 1:
+            outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=1)
+        loss = nn.functional.cross_entropy(
+            outputs.double(), targets.reshape(-1).long(), reduction="sum"
+        )
+        statistics.misfit += float(loss)
+
+    # -- the evidence --------------------------------------------------------------------------
+
+    def log_evidence(self, prior_precision: float, noise: float = 1.0) -> float:
+        """Compute Laplace's approximation of the log marginal likelihood of the training data.
+
+        The mode is taken as given: it is not trained again with this prior.
+
+        Parameters
+        ----------
+        prior_precision : float
+            Precision of the prior.
+        noise : float, default=1.0
+            Variance of the noise of a regression.
+
+        Returns
+        -------
+        log_evidence : float
+            The log evidence.
+        """
+        mode, statistics = self._check_fitted(), self._statistics
+        D = self._layout.dimension
+        posterior = self._make_gaussian(prior_precision, noise)
+        fit = -statistics.misfit
+        if self.likelihood == "regression":
+            fit = -statistics.misfit / noise - statistics.targets / 2 * math.log(
+                2 * math.pi * noise
+            )
+        prior = D / 2 * math.log(prior_precision) - prior_precision / 2 * float(
+            mode.double() @ mode.double()
+        )
+        return fit + prior - posterior.log_determinant / 2
+
+    def _choose_precision(self) -> None:
+        """Set prior precision and noise, those with the largest evidence where not given."""
+        regression = self.likelihood == "regression"
+        start: dict[str, float] = {}
+        if self.prior_precision == "evidence":
+            start["prior_precision"] = 1.0
+        if regression and self.noise == "evidence":
+            mean_square = 2 * self._statistics.misfit / self._statistics.targets
+            start["noise"] = max(mean_square, 1e-12)
+        given = {
+            "prior_precision": self.prior_precision,
+            "noise": self.noise if regression else 1.0,
+        }
+        found = _maximise(lambda **values: self.log_evidence(**{**given, **values}), start)
+        chosen = {**given, **found}
+        self.prior_precision_ = float(chosen["prior_precision"])
+        self.noise_ = float(chosen["noise"])
+
+    # -- results -------------------------------------------------------------------------------
+
+    def gaussian(self) -> PrecisionGaussian:
+        """Return the distribution of all weights, one parameter after the other.
+
+        Returns
+        -------
+        gaussian : PrecisionGaussian
+            The posterior, with tensors.
+        """
+        self._check_fitted()
+        return self._make_gaussian(self.prior_precision_, self.noise_)
+
+    def _make_gaussian(self, prior_precision: float, noise: float) -> PrecisionGaussian:
+        mode: Any = self._check_fitted()
+        factors: Any = self._factors / math.sqrt(noise)
+        diagonal: Any = prior_precision + self._diagonal / noise
+        return PrecisionGaussian(mode, factors, diagonal)
+
+    def _draw_outputs(
+        self,
+        inputs: Inputs,
+        samples: int,
+        random: np.random.Generator,
+        batches: Batches,
+        scale: float,
+    ) -> Iterator[Tensor]:
+        mode, gaussian, model = self._check_fitted(), self.gaussian(), unwrap(self.model)
+        centre = self._layout.split(mode, model)
+        for _ in range(samples):
+            move = math.sqrt(scale) * (gaussian.sample(1, random)[0] - mode)
+            predict = self._make_prediction(centre, self._layout.split(move, model))
+            with torch.no_grad(), evaluation(model):
+                output = torch.cat([predict(a) for a in iterate_inputs(inputs, get_device(model))])
+            yield output
+
+    def _make_prediction(
+        self, centre: dict[str, Tensor], move: dict[str, Tensor]
+    ) -> Callable[[Arguments], Tensor]:
+        """Return the function of a network that is moved away from the mode, or linearised."""
+        if not self.linearised:
+            moved = {name: value + move[name] for name, value in centre.items()}
+            return lambda arguments: self._call(moved, arguments)
+
+        def predict(arguments: Arguments) -> Tensor:
+            moved: Any = jvp(lambda weights: self._call(weights, arguments), (centre,), (move,))
+            value, change = moved
+            return value + change
+
+        return predict
+
+    def _check_fitted(self) -> Tensor:
+        if self._mode is None:
+            raise NotFitted("the posterior is not fitted: call fit() with the training data")
+        return self._mode
+
+    # -- saving --------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that was learned, for `torch.save`.
+
+        Returns
+        -------
+        state : dict
+            Tensors, numbers and lists, which `torch.load` reads with ``weights_only=True``.
+        """
+        return {
+            "parameters": {name: list(shape) for name, shape in self._layout.shapes.items()},
+            "mode": self._check_fitted(),
+            "factors": self._factors,
+            "diagonal": self._diagonal,
+            "statistics": [self._statistics.targets, self._statistics.misfit],
+            "prior_precision": self.prior_precision_,
+            "noise": self.noise_,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Replace what was learned by a saved state.
+
+        Parameters
+        ----------
+        state : mapping
+            The result of `state_dict`.
+
+        Raises
+        ------
+        CannotRestore
+            If the state belongs to another network.
+        """
+        if state.keys() != _STATE:
+            raise CannotRestore("this is not the state_dict of a LaplaceFA")
+        self._layout.check_saved(state["parameters"])
+        device = self._layout.device
+        self._mode = state["mode"].to(device)
+        self._factors, self._diagonal = (state[key].to(device) for key in ("factors", "diagonal"))
+        self._statistics = _Statistics(*state["statistics"])
+        self.prior_precision_, self.noise_ = state["prior_precision"], state["noise"]
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if value != "evidence" and not (isinstance(value, int | float) and 0 < value < math.inf):
+        raise ValueError(f"{name}={value!r} must be positive or 'evidence'")
+
+
+def _maximise(function: Callable[..., float], start: Mapping[str, float]) -> dict[str, float]:
+    """Maximise a function of positive numbers, in their logarithms."""
+    if not start:
+        return {}
+
+    def negative(logs: Any) -> float:
+        return -function(**dict(zip(start, np.exp(logs).tolist(), strict=True)))
+
+    found = minimize(
+        negative,
+        np.log(list(start.values())),
+        method="Nelder-Mead",
+        options={"xatol": 1e-3, "fatol": 1e-4},
+    )
+    return dict(zip(start, np.exp(found.x).tolist(), strict=True))
+
+
+def _split_batch(batch: Any, device: torch.device) -> tuple[Arguments, Tensor]:
+    if not isinstance(batch, list | tuple) or len(batch) != 2 or not isinstance(batch[1], Tensor):
+        raise TypeError("every batch must be a pair of inputs and a tensor of targets")
+    return batch_arguments(batch, device), batch[1]
+
+
+def _as_matrix(outputs: Tensor) -> Tensor:
+    """Return outputs of shape (N, C); a vector has one output."""
+    return outputs[:, None] if outputs.ndim == 1 else outputs.flatten(start_dim=1)
+
+
+def _find_axes(values: Any) -> Any:
+    """Return which arguments have an axis of observations: all tensors."""
+    if isinstance(values, dict):
+        return {name: _find_axes(value) for name, value in values.items()}
+    if isinstance(values, tuple):
+        return tuple(_find_axes(value) for value in values)
+    return 0 if isinstance(values, Tensor) else None
+
+
+def _take(value: Any, part: slice) -> Any:
+    return value[part] if isinstance(value, Tensor) else value
+
+
+def _add_axis(value: Any) -> Any:
+    return value[None] if isinstance(value, Tensor) else value
