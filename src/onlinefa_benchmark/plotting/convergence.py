@@ -24,6 +24,9 @@ from onlinefa_benchmark.statistics.seeds import describe_seeds
 
 _MARKERS = 10  # approximate number of markers and error bars of a line
 _COLUMNS = 3  # of panels, if there is one row of them only
+# Width of a legend's column: that of a marker with its line, and that of a character on average.
+_MARKER_INCHES = 0.55
+_CHARACTER_INCHES = 0.075
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def draw_convergence(
     return figure
 
 
-def add_legend(figure: Figure, *notes: str, column_width: float = 2) -> None:
+def add_legend(figure: Figure, *notes: str) -> None:
     """Add one legend for all panels, with notes above it.
 
     Parameters
@@ -124,11 +127,11 @@ def add_legend(figure: Figure, *notes: str, column_width: float = 2) -> None:
         The figure.
     *notes : str
         Texts above the legend.
-    column_width : float, default=2
-        Width of a column of the legend in inches, on average.
     """
     width = figure.get_figwidth()
     handles = {label: line for axis in figure.axes for line, label in _legend_entries(axis)}
+    longest = max(map(len, handles), default=0)
+    column_width = _MARKER_INCHES + _CHARACTER_INCHES * longest
     figure.legend(
         list(handles.values()),
         list(handles),

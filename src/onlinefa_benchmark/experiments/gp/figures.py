@@ -205,7 +205,7 @@ def _draw_bands(axis: Axes, rows: pd.DataFrame, algorithm: str) -> None:
     lowest, highest = np.min(true_mean - 2 * true_sd), np.max(true_mean + 2 * true_sd)
     middle, half = (highest + lowest) / 2, (highest - lowest) / 2
     axis.set_ylim(middle - _REACH * half, middle + _REACH * half)
-    axis.set_title(look(algorithm).label)
+    axis.set_title(textwrap.fill(look(algorithm).label, 30))
 
 
 def _label_widths(axis: Axes, rows: pd.DataFrame) -> None:

@@ -92,7 +92,7 @@ def _select_rows(summary: pd.DataFrame) -> pd.DataFrame:
 def _add_walk_legend(figure: Figure, experiment: Experiment, rows: pd.DataFrame) -> None:
     estimator = f"{look(rows['algorithm'].iloc[0]).label}, K = {rows['K'].iloc[0]}"
     seeds = describe_seeds(rows, experiment.setting_keys)
-    add_legend(figure, estimator, seeds, *describe_missing_walks(rows), column_width=3)
+    add_legend(figure, estimator, seeds, *describe_missing_walks(rows))
 
 
 def describe_missing_walks(rows: pd.DataFrame) -> list[str]:
