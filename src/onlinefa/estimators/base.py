@@ -169,7 +169,10 @@ class FactorEstimator(
     def _validate_first_rows(self, X: ArrayLike) -> Array:
         if self.accepts_tensors and is_torch_array(X):
             self.__dict__.pop("feature_names_in_", None)
-            return self._validate_tensor(X)
+            is_single = self.single_precision and str(X.dtype) == "torch.float32"
+            rows = self._validate_tensor(X.detach() if is_single else X.detach().double())
+            self.n_features_in_ = rows.shape[1]
+            return rows
         dtypes: list[DTypeLike] = [np.float64]
         if self.single_precision:
             dtypes.append(np.float32)
@@ -177,28 +180,28 @@ class FactorEstimator(
 
     def _validate_further_rows(self, X: ArrayLike) -> Array:
         if self._kind.is_torch:
-            return self._validate_tensor(X)
+            return self._validate_further_tensor(X)
         if self._is_valid(X):
             return X
         return self._validate_rows(X, [self._kind.dtype], reset=False)
 
-    def _validate_tensor(self, X: Any) -> Any:
+    def _validate_further_tensor(self, X: Any) -> Any:
         """Check rows, and convert them to the type and device of the first ones."""
-        if not is_torch_array(X):
-            X = self._kind.make(np.array(X, dtype=self._kind.dtype_name))
-        kind = self._kind if self.__sklearn_is_fitted__() else None
-        rows = X.detach()
-        if kind is not None:
-            rows = rows.to(device=kind.device, dtype=kind.dtype)
-        elif not (self.single_precision and str(rows.dtype) == "torch.float32"):
-            rows = rows.double()
+        kind = self._kind
+        if is_torch_array(X):
+            X = X.detach().to(device=kind.device, dtype=kind.dtype)
+        else:
+            X = kind.make(np.array(X, dtype=kind.dtype_name))
+        rows = self._validate_tensor(X)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} columns, expected {self.n_features_in_}")
+        return rows
+
+    def _validate_tensor(self, rows: Any) -> Any:
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"X has shape {tuple(rows.shape)}, expected rows and columns")
-        if kind is not None and rows.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {rows.shape[1]} columns, expected {self.n_features_in_}")
         if not rows.isfinite().all():
             raise ValueError("X contains NaN or infinity")
-        self.n_features_in_ = rows.shape[1]
         return rows
 
     def _validate_rows(self, X: ArrayLike, dtypes: list[DTypeLike], *, reset: bool) -> Array:
@@ -397,7 +400,7 @@ class FactorEstimator(
 
     def _validate_queries(self, X: ArrayLike) -> Array:
         if self._kind.is_torch:
-            tensor: Array = self._validate_tensor(X)
+            tensor: Array = self._validate_further_tensor(X)
             return tensor
         rows: Array = validate_data(self, X, dtype=[np.float64], reset=False)
         return rows

@@ -151,6 +151,16 @@ def test_later_rows_are_converted_to_the_kind_of_the_first(rows):
     assert isinstance(arrays.mean_, np.ndarray)
 
 
+def test_a_new_fit_forgets_the_kind_of_earlier_rows(rows):
+    """An estimator is fitted to arrays, to tensors of another type and number of columns, back."""
+    model = estimator("recursive_em")
+    for X in (rows, torch.tensor(rows[:, :7], dtype=torch.float32), torch.tensor(rows), rows):
+        found, expected = model.fit(X).gaussian(), estimator("recursive_em").fit(X).gaussian()
+        assert type(found.mean) is type(expected.mean)
+        assert found.mean.dtype == expected.mean.dtype
+        assert (found.factors == expected.factors).all()
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
