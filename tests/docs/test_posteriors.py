@@ -18,8 +18,8 @@ TEXT = " ".join(PAGE.split())
 DATASETS = ["boston", "concrete", "energy", "yacht"]
 
 
-def read(experiment, metric, *index):
-    summary = read_summary(FOLDER / "summary" / f"{experiment}.parquet")
+def read(experiment, metric, *index, folder=FOLDER):
+    summary = read_summary(folder / "summary" / f"{experiment}.parquet")
     rows = summary[summary["metric"] == metric]
     assert (rows["seeds"] == 10).all()
     return rows.set_index(list(index)).sort_index()
@@ -77,7 +77,8 @@ def test_the_factor_analysis_walk_is_the_closest_on_every_dataset(walks):
 
 
 def test_distances_with_a_tenth_of_the_gradients():
-    rows = read("linear_short", "wasserstein2", "algorithm", "step", "walk", "dataset")
+    index = ["algorithm", "step", "walk", "dataset"]
+    rows = read("linear", "wasserstein2", *index, folder=FOLDER / "short")
     own = rows.loc[("recursive_em", 100)]
     cells = re.search(r"Langevin-FA is at ([^A-Za-z]*)\. SGD", TEXT)[1].split(", ")
     assert_cells(cells, (own.loc[("langevin_fa", dataset)] for dataset in DATASETS))

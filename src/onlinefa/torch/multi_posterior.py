@@ -33,7 +33,7 @@ class MultiPosterior(Posterior):
     ...     model = torch.nn.Linear(3, 1)
     ...     posterior = WeightPosterior(model, SWAG(n_components=2))
     ...     for _ in range(10):
-    ...         torch.nn.init.normal_(model.weight)  # your training step
+    ...         _ = torch.nn.init.normal_(model.weight)  # your training step
     ...         posterior.update()
     ...     runs.append(posterior)
     >>> MultiPosterior(runs).predict(torch.randn(5, 3), samples=30, random_state=0).shape
