@@ -8,6 +8,8 @@ package therefore deletes cached code that is older than any of its source files
 
 from pathlib import Path
 
+from onlinefa.kernels.announcement import announce_compilations
+
 
 def discard_stale(folder: Path) -> None:
     """Delete the index files of numba's cache that are older than some source file of the folder.
@@ -27,3 +29,4 @@ def discard_stale(folder: Path) -> None:
 
 
 discard_stale(Path(__file__).parent)
+announce_compilations()
