@@ -73,7 +73,7 @@ def _updates(algorithm: str, D: int) -> dict[str, Any]:
     model = {
         "online EM": lambda: OnlineEM(K, warm_up=ROWS, init_factors=factors),
         "online SGA": lambda: OnlineSGA(K, warm_up=0, init_factors=factors, learning_rate=1e-6),
-        "recursive EM": lambda: RecursiveEM(K, block_size=ROWS, warm_up=ROWS, init_factors=factors),
+        "recursive EM": lambda: RecursiveEM(K, block_size=ROWS, warm_up=ROWS),
     }[algorithm]()
     # The memory of numba, scikit-learn and BLAS does not depend on D: load them first.
     type(model)(K, warm_up=2).fit(random.standard_normal((40, 20), dtype=np.float32))

@@ -50,8 +50,8 @@ def measure(full: bool) -> list[dict[str, Any]]:
             slower = ", ".join(f"{ratio:.1f} ({name})" for name, ratio in ratios.items())
             print(f"D = {D}, {algorithm}: {times['onlinefa'] * 1e6:.1f} us; slower by {slower}")
         for algorithm, model in {
-            "recursive EM": RecursiveEM(K, random_state=0),
-            "shrunk EM": ShrunkEM(K, random_state=0),
+            "recursive EM": RecursiveEM(K),
+            "shrunk EM": ShrunkEM(K),
             "scikit-learn IncrementalPCA": IncrementalPCA(K),
         }.items():
             many = sample(D, 10 * n)

@@ -19,7 +19,7 @@ from onlinefa import RecursiveEM, ShrunkEM
 from onlinefa.torch import WeightPosterior
 
 X = np.zeros((9, 3))
-model = ShrunkEM(n_components=1, random_state=0).fit(X)
+model = ShrunkEM(n_components=1).fit(X)
 reveal_type(model)
 reveal_type(model.partial_fit([[0.0, 1.0, 2.0]]))
 reveal_type(model.gaussian())

@@ -28,17 +28,26 @@ from onlinefa.gaussian import LowRankGaussian
 _ROWS_OF_NOISE = 40
 _LARGEST_FLOOR, _SMALLEST_FLOOR = 0.5, 1e-6
 # The rows of a block are discarded after its steps of EM. To extract enough information from the
-# first blocks, a block that is a share g of all rows gets `inner_steps` times this constant times g
-# steps, and at least `inner_steps`.
-_EARLY_STEPS = 40
-# Number of columns that are processed at once: with K = 10, their factors fit into a cache of
-# 1 MiB. Apart from the factors before and after a step, no array of their size is stored.
-_TILE = 4096
+# first blocks, a block that is a share g of all rows gets `inner_steps` times g times a constant
+# steps, and at least `inner_steps`. The constant is _EARLY_STEPS / D within these limits: the more
+# columns there are, the better the rows determine the latent variables, and the faster EM
+# converges.
+_EARLY_STEPS = 10_000
+_FEWEST_EARLY_STEPS, _MOST_EARLY_STEPS = 4, 40
+# The first factors are principal components of about this number of rows of the first block.
+_START_ROWS = 200
+# Components whose variance is smaller than this share of the largest one are rounding errors.
+_SMALLEST_COMPONENT = 1e-5
+# Number of columns that are processed at once: in float32, 100 rows of them and ten factors fit
+# into a cache of 1 MiB. Apart from the factors before and after a step, no array of their size is
+# stored.
+_TILE = 2048
 
 
-def count_inner_steps(inner_steps: int, share: float) -> int:
+def count_inner_steps(inner_steps: int, share: float, D: int) -> int:
     """Compute the number of steps of EM for a block that is a share of all rows."""
-    return math.ceil(inner_steps * max(1, _EARLY_STEPS * share))
+    early = min(max(_EARLY_STEPS / D, _FEWEST_EARLY_STEPS), _MOST_EARLY_STEPS)
+    return math.ceil(inner_steps * max(1, early * share))
 
 
 def compute_noise_floor(rows: float) -> float:
@@ -206,15 +215,15 @@ class RecursiveModel:
     The likelihood of factor analysis depends on the rows through their covariance S alone. For
     every block, S is replaced by the average of the covariance of the block and that of the model
     so far, weighted by their numbers of rows, and a few steps of EM fit the model to it. S is never
-    formed. The variances of the first block set the scale, so that the model does not depend on the
-    units of any column.
+    formed. EM starts from the principal components of the first block, in units of the standard
+    deviations of its columns, so that the model does not depend on the units of any column.
 
     Arrays may have a leading axis, for several fits at once.
 
     Parameters
     ----------
-    factors : ndarray of shape (D, K)
-        Initial factors, in units of the standard deviations of the columns.
+    empty : ndarray of shape (D, K)
+        An array with the shape, type and device of the factors. Its values are not used.
     inner_steps : int
         Number of steps of EM for each block, more for the first ones.
     window : int or None, default=None
@@ -236,14 +245,14 @@ class RecursiveModel:
         is at its lower limit.
     """
 
-    def __init__(self, factors: AnyArray, inner_steps: int, window: int | None = None) -> None:
-        xp = array_namespace(factors)
+    def __init__(self, empty: AnyArray, inner_steps: int, window: int | None = None) -> None:
+        xp = array_namespace(empty)
         self.rows = 0.0
         self.inner_steps = inner_steps
         self.window = math.inf if window is None else window
-        self.F = factors
-        empty = xp.zeros(factors.shape[:-1], dtype=factors.dtype, device=factors.device)
-        self.mean, self.variances, self.psi = empty, empty, empty + 1
+        self.F = empty
+        zeros = xp.zeros(empty.shape[:-1], dtype=empty.dtype, device=empty.device)
+        self.mean, self.variances, self.psi = zeros, zeros, zeros + 1
 
     def parameters(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Return mean, factors and noise."""
@@ -259,12 +268,11 @@ class RecursiveModel:
         new = Y.sum_squares()
         self.variances = new + (old / total) * self.variances
         if self.rows == 0:
-            # Half of each variance becomes noise, the other half scales the factors.
-            self.F = self.F * xp.sqrt(self.variances / 2)[..., None]
-            self.psi = self.variances / 2
+            self.F = _find_components(Y, self.variances, self.F.shape[-1])
+            self.psi = self.variances - sum_row_squares(self.F)
         diagonal = new + (old / total) * (sum_row_squares(self.F) + self.psi)
         smallest = xp.where(self.variances > 0, compute_noise_floor(total) * diagonal, 1.0)
-        steps = count_inner_steps(self.inner_steps, b / total)
+        steps = count_inner_steps(self.inner_steps, b / total, block.shape[-1])
         self._maximise(steps, Y, old / total, diagonal, smallest)
         self.rows = total
 
@@ -281,38 +289,105 @@ class RecursiveModel:
         xp = array_namespace(self.F)
         F0, psi0 = self.F, self.psi
         F, psi = xp.asarray(F0, copy=True), xp.maximum(psi0, smallest)
+        products = _Products(Y, share, F0, psi0)
+        for tile in iterate_tiles(psi):
+            products.add(tile, F, psi)
         for _ in range(steps):
-            M, second, YW, F0W = self._expect(Y, share, F, psi)
-            R = xp.astype(M @ invert_root(make_root(second)).mT, F.dtype, copy=False)
+            YW, F0W, R = products.expect(F)
+            products = _Products(Y, share, F0, psi0)
             for tile in iterate_tiles(psi):
-                W = F[..., tile, :] / psi[..., tile, None]
                 SW = Y[tile].mT @ YW
-                SW += share * (F0[..., tile, :] @ F0W + psi0[..., tile, None] * W)
+                if share:
+                    W = F[..., tile, :] / psi[..., tile, None]
+                    SW += share * (F0[..., tile, :] @ F0W + psi0[..., tile, None] * W)
                 F[..., tile, :] = SW @ R
-                psi[..., tile] = diagonal[..., tile] - sum_row_squares(F[..., tile, :])
-            psi = xp.maximum(psi, smallest)
+                noise = diagonal[..., tile] - sum_row_squares(F[..., tile, :])
+                psi[..., tile] = xp.maximum(noise, smallest[..., tile])
+                products.add(tile, F, psi)  # while the deviations of the tile are in the cache
         self.F, self.psi = F, xp.where(self.variances > 0, psi, 0.0)
 
-    def _expect(
-        self, Y: _Deviations, share: float, F: AnyArray, psi: AnyArray
-    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
-        """Compute M, E[z z'], Y W and F0'W, where W = F / psi and M is the covariance of z."""
+
+class _Products:
+    """Products of all columns that a step of EM needs, added tile by tile.
+
+    With W = F / psi, they are Y W, F'W, F0'W and W' psi0 W. The last two belong to the earlier rows
+    and are left out for the first block.
+    """
+
+    def __init__(self, Y: _Deviations, share: float, F0: AnyArray, psi0: AnyArray) -> None:
+        self.Y, self.share, self.F0, self.psi0 = Y, share, F0, psi0
+        self._sums: list[AnyArray] = []
+
+    def add(self, tile: slice, F: AnyArray, psi: AnyArray) -> None:
+        """Add the products of a tile of columns."""
         xp = array_namespace(F)
-        F0, psi0 = self.F, self.psi
-        sums: list[AnyArray] = []
-        for tile in iterate_tiles(psi):
-            W = F[..., tile, :] / psi[..., tile, None]
-            parts = [
-                Y[tile] @ W,
-                F[..., tile, :].mT @ W,
-                F0[..., tile, :].mT @ W,
-                W.mT @ (psi0[..., tile, None] * W),
-            ]
-            # K x K matrices are always float64. In float32 and with many columns, rounding would
-            # lose the variance in M of a factor that the rows do not determine.
-            parts = [xp.astype(part, xp.float64, copy=False) for part in parts]
-            sums = [one + two for one, two in zip(sums, parts, strict=True)] if sums else parts
-        YW, FW, F0W, noise = sums
+        W = F[..., tile, :] / psi[..., tile, None]
+        parts = [self.Y[tile] @ W, F[..., tile, :].mT @ W]
+        if self.share:
+            parts.append(self.F0[..., tile, :].mT @ W)
+            parts.append(W.mT @ (self.psi0[..., tile, None] * W))
+        # K x K matrices are always float64. In float32 and with many columns, rounding would
+        # lose the variance in M of a factor that the rows do not determine.
+        parts = [xp.astype(part, xp.float64, copy=False) for part in parts]
+        if self._sums:
+            parts = [one + two for one, two in zip(self._sums, parts, strict=True)]
+        self._sums = parts
+
+    def expect(self, F: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Compute Y W, F0'W and the matrix R such that the new factors are S W R."""
+        xp = array_namespace(F)
+        YW, FW, *earlier = self._sums
+        F0W, noise = earlier or (FW, FW)  # not used if there are no earlier rows
         M = invert(xp.eye(F.shape[-1], dtype=xp.float64, device=F.device) + FW)
-        second = M + M @ (YW.mT @ YW + share * (F0W.mT @ F0W + noise)) @ M
-        return M, second, xp.astype(YW, F.dtype, copy=False), xp.astype(F0W, F.dtype, copy=False)
+        second = M + M @ (YW.mT @ YW + self.share * (F0W.mT @ F0W + noise)) @ M
+        R = M @ invert_root(make_root(second)).mT
+        YW, F0W, R = (xp.astype(each, F.dtype, copy=False) for each in (YW, F0W, R))
+        return YW, F0W, R
+
+
+def _find_components(Y: _Deviations, variances: AnyArray, K: int) -> AnyArray:
+    """Compute factors from the principal components of rows, in units of standard deviations.
+
+    They are the factors of probabilistic PCA (Tipping and Bishop, 1999). If the rows have fewer
+    than K components, cosines take the place of the others, because EM does not change a factor of
+    zeros.
+    """
+    xp = array_namespace(variances)
+    *trials, n, D = Y.shape
+    stride = max(1, n // max(_START_ROWS, 2 * K))
+    deviations = xp.sqrt(variances)
+    scale = xp.where(deviations > 0, 1 / xp.where(deviations > 0, deviations, 1.0), 0.0)
+
+    def standardise(tile: slice) -> AnyArray:
+        return Y[tile][..., ::stride, :] * scale[..., None, tile]
+
+    # Components are combinations of the rows, which follow from the products of rows.
+    parts = (standardise(tile) for tile in iterate_tiles(variances))
+    products = sum(xp.astype(part @ part.mT, xp.float64, copy=False) for part in parts)
+    values, vectors = (xp.flip(each, axis=-1) for each in xp.linalg.eigh(products))
+    found = min(K, values.shape[-1])
+    leading, rest = values[..., :found], values[..., found:]
+    exist = leading > _SMALLEST_COMPONENT * leading[..., :1]
+    varying = xp.sum(deviations > 0, axis=-1, keepdims=True)
+    noise = xp.sum(rest, axis=-1, keepdims=True) / xp.clip(varying - found, 1, None)
+    signal = xp.maximum(leading - noise, _SMALLEST_COMPONENT * leading)
+    lengths = xp.sqrt(stride * xp.where(exist, signal / xp.where(exist, leading, 1.0), 0.0))
+    combinations = vectors[..., :found] * lengths[..., None, :]
+    combinations = xp.astype(combinations, variances.dtype, copy=False)
+    F = xp.zeros((*trials, D, K), dtype=variances.dtype, device=variances.device)
+    for tile in iterate_tiles(variances):
+        F[..., tile, :found] = standardise(tile).mT @ combinations
+    if found < K or not exist.all():
+        missing = xp.ones((*trials, K), dtype=xp.bool, device=F.device)
+        missing[..., :found] = ~exist
+        F = xp.where(missing[..., None, :], _make_cosines(F), F)
+    return F * deviations[..., None]
+
+
+def _make_cosines(F: AnyArray) -> AnyArray:
+    """Return orthogonal factors with half of the length of unit vectors, like the given ones."""
+    xp = array_namespace(F)
+    D, K = F.shape[-2:]
+    column = xp.arange(D, dtype=F.dtype, device=F.device)[:, None]
+    number = xp.arange(K, dtype=F.dtype, device=F.device)[None, :]
+    return xp.cos(math.pi / D * (column + 0.5) * (number + 1)) / math.sqrt(2 * D)

@@ -6,15 +6,8 @@ from typing import ClassVar, Literal
 
 from onlinefa.estimators._block_em import BlockLearner, BlockState, RecursiveModel
 from onlinefa.estimators._component_selection import ComponentSelection, compute_ledermann_bound
-from onlinefa.estimators._constraints import (
-    INITIALIZATION,
-    Constraints,
-    allow_integers,
-    allow_word,
-)
-from onlinefa.estimators._initial_factors import make_initial_factors
+from onlinefa.estimators._constraints import Constraints, allow_integers, allow_word
 from onlinefa.estimators.base import FactorEstimator
-from onlinefa.gaussian import Array
 
 
 class RecursiveEM(FactorEstimator):
@@ -25,9 +18,10 @@ class RecursiveEM(FactorEstimator):
     likelihood and does not depend on the units of any column. Memory is O(D (K + block_size)).
 
     The recursion is that of L-RVGA (Lambert, Bonnabel and Bach, 2023, arXiv:2303.14195); see
-    `LRVGA`. Blocks of 100 rows, parameter expansion, the start from the variances of the data, the
+    `LRVGA`. Blocks of 100 rows, parameter expansion, the start from principal components, the
     lower limit of the noise, more steps for the first blocks, forgetting and the selection of K
-    are additions.
+    are additions. There is nothing random: EM starts from the principal components of the first
+    block.
 
     Parameters
     ----------
@@ -48,11 +42,6 @@ class RecursiveEM(FactorEstimator):
         is larger; several times the size of a block is better. None weights all rows equally.
     max_components : int, default=30
         Largest K that "auto" considers, unless Ledermann's bound is smaller.
-    init_factors : array-like of shape (D, K) or None, default=None
-        Initial factors, in units of the standard deviations of the columns. None draws random
-        orthonormal ones. For "auto", K is the largest number that is considered.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random initial factors.
 
     Examples
     --------
@@ -60,7 +49,7 @@ class RecursiveEM(FactorEstimator):
     >>> from onlinefa import RecursiveEM
     >>> random = np.random.default_rng(0)
     >>> rows = random.normal(size=(500, 1)) @ np.ones((1, 5)) + random.normal(size=(500, 5))
-    >>> model = RecursiveEM(n_components="auto", random_state=0)
+    >>> model = RecursiveEM(n_components="auto")
     >>> model.fit(rows[:450]).partial_fit(rows[450:]).components_.shape
     (1, 5)
     """
@@ -75,7 +64,6 @@ class RecursiveEM(FactorEstimator):
         "warm_up": allow_integers(2),
         "forgetting": [*allow_integers(1), None],
         "max_components": allow_integers(1),
-        **INITIALIZATION,
     }
 
     def __init__(
@@ -87,8 +75,6 @@ class RecursiveEM(FactorEstimator):
         warm_up: int = 100,
         forgetting: int | None = None,
         max_components: int = 30,
-        init_factors: Array | None = None,
-        random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.block_size = block_size
@@ -96,21 +82,15 @@ class RecursiveEM(FactorEstimator):
         self.warm_up = warm_up
         self.forgetting = forgetting
         self.max_components = max_components
-        self.init_factors = init_factors
-        self.random_state = random_state
 
     def _start(self, D: int) -> BlockState:
         learner: BlockLearner
         if self.n_components == "auto":
             most = min(self.max_components, compute_ledermann_bound(D), D - 1)
-            factors = self._factors(D, most)
-            learner = ComponentSelection([self._model(factors[:, :K]) for K in range(most + 1)])
+            learner = ComponentSelection([self._model(D, K) for K in range(most + 1)])
         else:
-            learner = self._model(self._factors(D, self.n_components))
+            learner = self._model(D, self.n_components)
         return BlockState(learner, self.warm_up, self.block_size)
 
-    def _factors(self, D: int, K: int) -> Array:
-        return make_initial_factors(D, K, self.init_factors, self.random_state, self._kind)
-
-    def _model(self, factors: Array) -> RecursiveModel:
-        return RecursiveModel(factors, self.inner_steps, self.forgetting)
+    def _model(self, D: int, K: int) -> RecursiveModel:
+        return RecursiveModel(self._kind.zeros(D, K), self.inner_steps, self.forgetting)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from onlinefa.estimators._block_em import BlockState, RecursiveModel
-from onlinefa.estimators._constraints import INITIALIZATION, Constraints, allow_integers
-from onlinefa.estimators._initial_factors import make_initial_factors
+from onlinefa.estimators._constraints import Constraints, allow_integers
 from onlinefa.estimators._shrunk_model import ShrunkModel
 from onlinefa.estimators.base import FactorEstimator
-from onlinefa.gaussian import Array
 
 
 class ShrunkEM(FactorEstimator):
@@ -37,18 +35,13 @@ class ShrunkEM(FactorEstimator):
     forgetting : int or None, default=None
         Effective sample size for rows whose distribution changes, as in `RecursiveEM`. None
         weights all rows equally.
-    init_factors : array-like of shape (D, K) or None, default=None
-        Initial factors, in units of the standard deviations of the columns. None draws random
-        orthonormal ones.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random initial factors.
 
     Examples
     --------
     >>> import numpy as np
     >>> from onlinefa import ShrunkEM
     >>> rows = np.random.default_rng(0).normal(size=(100, 50))  # there is no factor
-    >>> bool(np.abs(ShrunkEM(n_components=2, random_state=0).fit(rows).components_).max() < 0.3)
+    >>> bool(np.abs(ShrunkEM(n_components=2).fit(rows).components_).max() < 0.3)
     True
     """
 
@@ -61,7 +54,6 @@ class ShrunkEM(FactorEstimator):
         "inner_steps": allow_integers(1),
         "warm_up": allow_integers(2),
         "forgetting": [*allow_integers(1), None],
-        **INITIALIZATION,
     }
 
     def __init__(
@@ -72,20 +64,14 @@ class ShrunkEM(FactorEstimator):
         inner_steps: int = 5,
         warm_up: int = 100,
         forgetting: int | None = None,
-        init_factors: Array | None = None,
-        random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.block_size = block_size
         self.inner_steps = inner_steps
         self.warm_up = warm_up
         self.forgetting = forgetting
-        self.init_factors = init_factors
-        self.random_state = random_state
 
     def _start(self, D: int) -> BlockState:
-        factors = make_initial_factors(
-            D, self.n_components, self.init_factors, self.random_state, self._kind
-        )
-        model = RecursiveModel(factors, self.inner_steps, self.forgetting)
+        empty = self._kind.zeros(D, self.n_components)
+        model = RecursiveModel(empty, self.inner_steps, self.forgetting)
         return BlockState(ShrunkModel(model), self.warm_up, self.block_size)

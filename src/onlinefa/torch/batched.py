@@ -171,9 +171,9 @@ class RecursiveEM(Batched):
 
     Parameters
     ----------
-    factors : torch.Tensor of shape (S, D, K)
-        Initial factors, in units of the standard deviations of the columns. The fit has their
-        device and type.
+    empty : torch.Tensor of shape (S, D, K)
+        A tensor with the shape, type and device of the factors. Its values are not used: EM starts
+        from the principal components of the first block.
     block_size : int, default=100
         Number of rows that are absorbed at once. Rows are stored until a block is full.
     inner_steps : int, default=5
@@ -186,13 +186,13 @@ class RecursiveEM(Batched):
 
     def __init__(
         self,
-        factors: Tensor,
+        empty: Tensor,
         block_size: int = 100,
         inner_steps: int = 5,
         warm_up: int = 100,
         forgetting: int | None = None,
     ) -> None:
-        learner = self._make_learner(RecursiveModel(factors, inner_steps, forgetting))
+        learner = self._make_learner(RecursiveModel(empty, inner_steps, forgetting))
         self._state = BlockState(learner, warm_up, block_size)
 
     def _make_learner(self, model: RecursiveModel) -> BlockLearner:
@@ -237,7 +237,7 @@ def build(name: str, factors: Tensor, settings: Mapping[str, Any]) -> Batched:
     name : str
         Name of the algorithm's module in `onlinefa.estimators`.
     factors : torch.Tensor of shape (S, D, K)
-        Initial factors.
+        Initial factors, for algorithms that do not find their own.
     settings : mapping
         Settings that `supports` accepts.
 
@@ -280,4 +280,4 @@ def supports(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def _get_settings(name: str) -> set[str]:
-    return set(inspect.signature(_BATCHED[name]).parameters) - {"factors"}
+    return set(inspect.signature(_BATCHED[name]).parameters) - {"empty", "factors"}

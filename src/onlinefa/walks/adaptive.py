@@ -92,7 +92,7 @@ class AdaptiveLangevin(Langevin):
     >>> target = LeastSquares(X, X @ [1.0, 2.0, 3.0] + random.normal(size=200), 1.0, 1.0)
     >>> walk = AdaptiveLangevin(target, np.zeros(3), warm_up=500, random_state=0)
     >>> for _ in range(5):
-    ...     model = RecursiveEM(n_components=1, random_state=0)
+    ...     model = RecursiveEM(n_components=1)
     ...     for rows in walk.next_window():
     ...         _ = model.partial_fit(rows)
     >>> posterior = walk.correct_mean(model.gaussian())
@@ -183,8 +183,8 @@ class AdaptiveLangevin(Langevin):
         return max((gradients - self.gradients_spent) // self.gradients_per_step, 1)
 
     def _renew_learners(self) -> None:
-        self._weights = RecursiveEM(self.n_components, random_state=0)
-        self._gradients = RecursiveEM(self.n_components, random_state=0)
+        self._weights = RecursiveEM(self.n_components)
+        self._gradients = RecursiveEM(self.n_components)
 
     # -- adaptation ----------------------------------------------------------------------------
 

@@ -33,6 +33,12 @@ def factors():
     return np.linalg.qr(np.random.default_rng(1).normal(size=(S, D, K)))[0]
 
 
+def make_estimator(name, factors):
+    """Create an estimator with these initial factors, if it does not find its own."""
+    initial = {"init_factors": factors} if name in ("OnlineEM", "OnlineSGA") else {}
+    return getattr(onlinefa, name)(K, **initial)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("block", [T, 101])
 def test_each_trial_equals_a_separate_fit(name, block, rows, factors):
@@ -41,7 +47,7 @@ def test_each_trial_equals_a_separate_fit(name, block, rows, factors):
         model.partial_fit(torch.tensor(rows[:, start : start + block]))
         model.gaussians()  # reading results must not change later ones
     for trial, found in enumerate(model.gaussians()):
-        alone = getattr(onlinefa, name)(K, init_factors=factors[trial], **SETTINGS[name])
+        alone = make_estimator(name, factors[trial]).set_params(**SETTINGS[name])
         expected = alone.fit(rows[trial]).gaussian()
         np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(found.covariance(), expected.covariance(), rtol=1e-9, atol=1e-11)
@@ -74,7 +80,7 @@ def test_a_diverging_trial_does_not_affect_the_others(rows, factors):
 
 @pytest.mark.parametrize("name", ["OnlineEM", "OnlineSGA", "RecursiveEM", "ShrunkEM"])
 def test_float32_rows_are_fitted_in_float32(name, rows, factors):
-    estimator = getattr(onlinefa, name)(K, init_factors=factors[0])
+    estimator = make_estimator(name, factors[0])
     double = estimator.fit(rows[0]).gaussian()
     estimator.fit(rows[0, :300].astype(np.float32)).partial_fit(rows[0, 300:])
     assert estimator._kind.dtype == np.float32  # that of the first rows

@@ -291,7 +291,7 @@ def test_frozen_parameters_are_not_sampled():
 
 @pytest.mark.slow
 def test_the_number_of_factors_can_be_estimated():
-    settings = {"block_size": 20, "warm_up": 20, "random_state": 0}
+    settings = {"block_size": 20, "warm_up": 20}
     posterior, _ = attached(RecursiveEM("auto", **settings))
     assert posterior.predict(torch.ones(3, 2), 2).shape == (2, 3, 1)
 

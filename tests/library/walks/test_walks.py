@@ -137,7 +137,7 @@ def make_regression(seed=0, n=300, D=5):
 
 def fit_last_window(walk, windows, K=2):
     for _ in range(windows):
-        model, rows = RecursiveEM(K, random_state=0), []
+        model, rows = RecursiveEM(K), []
         for block in walk.next_window():
             model.partial_fit(block)
             rows.append(block)
