@@ -9,6 +9,7 @@ import pytest
 import torch
 from support import tiny_networks
 from support.gp_tasks import gp_task
+from support.torchvision_import import import_torchvision
 from torch import nn
 
 from onlinefa_benchmark import algorithms
@@ -22,19 +23,11 @@ def task():
 
 @pytest.fixture(scope="module")
 def laplace_torch():
-    """Return the class of laplace-torch.
-
-    It imports torchvision, which does not find its own compiled functions if PyTorch has no CUDA.
-    They are not called here, so that defining their names is sufficient.
-    """
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    """Return the class of laplace-torch."""
+    import_torchvision()
     from laplace import Laplace
 
-    yield Laplace
-    del library
+    return Laplace
 
 
 class InLayers(nn.Module):
