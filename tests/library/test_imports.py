@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 from support.interpreter import imported
 
@@ -36,7 +39,7 @@ def test_compiled_algorithms_do_not_import_pytorch():
 
 
 @pytest.mark.slow
-def test_a_weight_posterior_does_not_import_numba():
+def test_a_weight_posterior_imports_neither_numba_nor_frameworks_of_training():
     program = """
 import torch
 from onlinefa import SWAG
@@ -46,4 +49,26 @@ assert posterior.updates == 0
 posterior.update()
 posterior.predict(torch.zeros(2, 3), samples=2)
 """
-    assert imported(program, ["jax", "matplotlib", "numba"]) == []
+    assert imported(program, ["jax", "lightning", "matplotlib", "numba", "transformers"]) == []
+
+
+class Nowhere:
+    """A finder that reports that a package is not installed."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@pytest.mark.parametrize("package", ["lightning", "transformers"])
+def test_a_callback_without_its_package_says_what_to_install(package, monkeypatch):
+    for name in [f"onlinefa.torch.{package}", *sys.modules]:
+        if name.removeprefix("onlinefa.torch.").partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Nowhere(package), *sys.meta_path])
+    message = rf"^onlinefa.torch.{package} needs \w+: pip install 'onlinefa\[{package}\]'$"
+    with pytest.raises(ModuleNotFoundError, match=message):
+        importlib.import_module(f"onlinefa.torch.{package}")
