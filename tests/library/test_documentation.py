@@ -6,14 +6,27 @@ import re
 from pathlib import Path
 
 import pytest
+from support.torchvision_import import import_torchvision
 
 ROOT = Path(__file__).parents[2]
 
 
+# The modules that a page needs besides those of the library and the benchmark.
+PAGES = {
+    "README.md": [],
+    "docs/networks.md": [],
+    "docs/training_loops.md": ["accelerate", "lightning", "peft", "transformers"],
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["README.md", "docs/networks.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_run_and_print_the_documented_output(page, capsys, tmp_path, monkeypatch):
     """Run all code blocks of a page in order; a text block is the output of the block before it."""
+    if PAGES[page]:
+        import_torchvision()
+    for module in PAGES[page]:
+        pytest.importorskip(module)
     text = (ROOT / page).read_text()
     monkeypatch.chdir(tmp_path)
     names = {}
