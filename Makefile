@@ -15,7 +15,7 @@ TESTS := $(FIRST_TESTS) $(filter-out tests/slurm tests/workflow tests/__pycache_
 PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run more-seeds test test-fast test-long test-slurm lint docs doctor bench clean
+.PHONY: help run more-seeds test test-fast test-long test-slurm lint docs doctor bench conformance clean
 
 help:  ## List the targets.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ doctor: $(VENV)/installed  ## Check whether this cluster is ready for snakemake 
 bench: $(VENV)/installed-dev  ## Measure time and memory: FULL=1 for the largest sizes (hours), ONLY=updates for one section.
 	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
 
+conformance: .venv-conformance/installed  ## Compare SWAG of several packages with the paper (minutes); writes docs/conformance.md.
+	OMP_NUM_THREADS=1 .venv-conformance/bin/python -m conformance
+
 clean:  ## Remove results (except results/README.md) and Snakemake's records, not the environment.
 	find results -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} + 2>/dev/null || true
 	rm -rf .snakemake
@@ -79,3 +82,9 @@ $(VENV)/installed-dev: extra := [dev]
 $(VENV)/installed-dev: pyproject.toml constraints.txt
 	$(install)
 	touch $(VENV)/installed
+
+# The packages that SWAG is compared with, which are not needed for anything else.
+.venv-conformance/installed: conformance/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-conformance
+	.venv-conformance/bin/python -m pip install --quiet --editable '.[torch]' --requirement conformance/requirements.txt
+	touch $@

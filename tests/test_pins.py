@@ -44,6 +44,12 @@ def test_the_environments_with_and_without_gpu_differ_in_pytorch_only():
     assert without.keys() - with_gpu.keys() == {"pytorch-cpu"}
 
 
+def test_packages_that_are_compared_run_with_the_pinned_pytorch():
+    lines = (ROOT / "conformance" / "requirements.txt").read_text().splitlines()
+    for name in ("torch", "torchvision"):
+        assert f"{name}=={constraints()[name]}" in lines
+
+
 def test_the_image_is_built_from_the_same_pins():
     recipe = (ROOT / "envs" / "onlinefa.def").read_text()
     assert "--constraint /opt/onlinefa/constraints.txt" in recipe

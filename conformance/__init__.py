@@ -1,0 +1,1 @@
+"""Comparison of what packages draw when they sample from SWAG, with the formula of the paper."""
