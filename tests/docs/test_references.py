@@ -18,7 +18,7 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
     if page.name != "CHANGELOG.md"
 )
-FOLDERS = ("config", "docs", "envs", "profiles", "src", "tests", "workflow")
+FOLDERS = ("config", "conformance", "docs", "envs", "profiles", "src", "tests", "workflow")
 
 
 def name_of(page: Path) -> str:
