@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import batch, large, planning, updates, workflow
+from benchmarks import batch, large, networks, planning, updates, workflow
 from benchmarks.drawing import draw
 
 FOLDER = Path(__file__).parent / "results"
@@ -20,6 +20,7 @@ SECTIONS = {
     "start": updates.measure_start,
     "large": large.measure,
     "batch": batch.measure,
+    "networks": networks.measure,
     "planning": planning.measure,
     "workflow": workflow.measure_default,
     "thesis": workflow.measure_thesis,
@@ -55,4 +56,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 1 or sys.argv[1] != "child":
         main()
     else:  # a measurement in a child process
-        {"large": large, "batch": batch}[sys.argv[2]].child(*sys.argv[3:])
+        {"large": large, "batch": batch, "networks": networks}[sys.argv[2]].child(*sys.argv[3:])

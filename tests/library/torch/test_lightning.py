@@ -25,7 +25,7 @@ from lightning.pytorch.plugins.precision import MixedPrecision  # noqa: E402
 from onlinefa.torch.lightning import PosteriorCallback  # noqa: E402
 
 BATCHES, EPOCHS = 6, 4
-ESTIMATOR = RecursiveEM(n_components=2, warm_up=5, block_size=3, random_state=0)
+ESTIMATOR = RecursiveEM(n_components=2, warm_up=5, block_size=3)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:lightning"),
@@ -216,7 +216,7 @@ def test_only_fit_reads_the_state_of_a_checkpoint(tmp_path):
 
 def test_the_state_of_other_settings_is_rejected(tmp_path):
     fit(callback(), ModelCheckpoint(tmp_path, filename="saved"), max_epochs=1)
-    other = callback(RecursiveEM(n_components=2, warm_up=5, block_size=4, random_state=0))
+    other = callback(RecursiveEM(n_components=2, warm_up=5, block_size=4))
     with pytest.raises(CannotRestore, match="block_size"):
         fit(other, ckpt_path=tmp_path / "saved.ckpt")
 

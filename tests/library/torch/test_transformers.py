@@ -25,7 +25,7 @@ from support.tiny_transformers import make_model, make_texts  # noqa: E402
 from onlinefa.torch.transformers import PosteriorCallback  # noqa: E402
 
 BATCHES, EPOCHS = 6, 4
-ESTIMATOR = RecursiveEM(n_components=2, warm_up=5, block_size=3, random_state=0)
+ESTIMATOR = RecursiveEM(n_components=2, warm_up=5, block_size=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
