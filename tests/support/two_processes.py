@@ -17,9 +17,7 @@ def make_posterior(model=None):
     """Return a posterior of a small network."""
     torch.manual_seed(0)
     model = model or nn.Linear(3, 2)
-    return WeightPosterior(
-        model, RecursiveEM(n_components=2, warm_up=5, block_size=3)
-    )
+    return WeightPosterior(model, RecursiveEM(n_components=2, warm_up=5, block_size=3))
 
 
 def train(rank: int, folder: str) -> None:
@@ -50,7 +48,7 @@ def train(rank: int, folder: str) -> None:
         "updates": updates,
         "walk": torch.stack(walk),
         "state": posterior.state_dict(),
-        "drawn": posterior.predict(torch.ones(1, 3), 5),
+        "drawn": posterior.predict(torch.ones(1, 3), 5, random_state=0),
     }
     torch.save(result, Path(folder) / f"{rank}.pt")
     distributed.destroy_process_group()

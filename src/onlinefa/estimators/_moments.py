@@ -36,16 +36,18 @@ class RunningMoments:
     def absorb(self, X: Array) -> None:
         """Include further rows."""
         mean = compute_mean(X)
-        deviations = X - mean
+        if len(X) > 1:
+            self._scatter += self._square(X - mean)
         shift = mean - self.mean
         total = self.count + len(X)
-        self._scatter += self._square(deviations)
         self._scatter += self._square(shift[None, :]) * (self.count * len(X) / total)
         self.mean = self.mean + shift * (len(X) / total)
         self.count = total
 
     def _square(self, rows: Array) -> Array:
-        return rows.T @ rows if self.full else array_namespace(rows).sum(rows**2, axis=0)
+        if self.full:
+            return rows.T @ rows
+        return rows[0] ** 2 if len(rows) == 1 else array_namespace(rows).sum(rows**2, axis=0)
 
     @property
     def second(self) -> Array:
@@ -60,5 +62,7 @@ def compute_mean(rows: Array) -> Array:
     rounding error, and constant columns would then seem to vary and to be correlated.
     """
     first = rows[..., :1, :]
+    if rows.shape[-2] == 1:
+        return first[..., 0, :]
     mean: Array = first + array_namespace(rows).mean(rows - first, axis=-2, keepdims=True)
     return mean[..., 0, :]

@@ -200,7 +200,8 @@ class FactorEstimator(
     def _validate_tensor(self, rows: Any) -> Any:
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"X has shape {tuple(rows.shape)}, expected rows and columns")
-        if not rows.isfinite().all():
+        # The sum is not finite if an entry is not; it may also overflow.
+        if not rows.sum().isfinite() and not rows.isfinite().all():
             raise ValueError("X contains NaN or infinity")
         return rows
 

@@ -53,15 +53,12 @@ class _State(RunningMoments):
         self.deviations: Array = kind.zeros(K, D)
 
     def absorb(self, X: Array) -> None:
-        xp, K = array_namespace(X), len(self.deviations)
-        recent = X[-K:]
-        # The running mean at each of the recent rows, from the sum of all rows before them.
-        known = self.count + len(X) - len(recent)
-        total = self.count * self.mean + xp.sum(X[: -len(recent)], axis=0, dtype=xp.float64)
-        for number, row in enumerate(recent, start=known):
-            total += row
-            self.deviations[number % K] = row - total / (number + 1)
-        super().absorb(X)
+        K = len(self.deviations)
+        if len(X) > K:  # only the last K rows have deviations
+            super().absorb(X[:-K])
+        for row in X[-K:]:
+            super().absorb(row[None])
+            self.deviations[(self.count - 1) % K] = row - self.mean
 
     def estimate(self) -> LowRankGaussian:
         xp, K = array_namespace(self.deviations), len(self.deviations)

@@ -105,6 +105,10 @@ class ParameterLayout:
             if not part.isfinite().all():
                 raise ValueError(f"parameter '{name}' has NaN or infinite weights")
 
+    def to_lists(self) -> dict[str, list[int]]:
+        """Return the shapes of the parameters as lists, for a saved state."""
+        return {name: list(shape) for name, shape in self.shapes.items()}
+
     def check_saved(self, shapes: Mapping[str, Sequence[int]]) -> None:
         """Raise CannotRestore if the saved shapes are those of another network."""
         for name in {**self.shapes, **shapes}:

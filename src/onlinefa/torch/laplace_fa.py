@@ -11,17 +11,18 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 from torch import Tensor, nn
-from torch.func import functional_call, grad, jvp, vmap
+from torch.func import functional_call, jvp
 
 from onlinefa.information import InformationSketch
 from onlinefa.precision import PrecisionGaussian
 from onlinefa.serialization import CannotRestore
+from onlinefa.torch._gradients import as_matrix, iterate_gradients
 from onlinefa.torch._inputs import Arguments, batch_arguments, get_device, iterate_inputs
 from onlinefa.torch._layout import ParameterLayout, Selection, unwrap
+from onlinefa.torch._likelihoods import LIKELIHOODS
 from onlinefa.torch._statistics import evaluation
 from onlinefa.torch.posterior import (
-    Batches,
-    Inputs,
+    Draws,
     Posterior,
     Random,
     get_tensor,
@@ -29,8 +30,6 @@ from onlinefa.torch.posterior import (
 )
 
 __all__ = ["LaplaceFA", "NotFitted"]
-
-Likelihood = Literal["classification", "regression"]
 
 _STATE = {"parameters", "mode", "factors", "diagonal", "statistics", "prior_precision", "noise"}
 
@@ -117,7 +116,7 @@ class LaplaceFA(Posterior):
     def __init__(
         self,
         model: nn.Module,
-        likelihood: Likelihood,
+        likelihood: Literal["classification", "regression"],
         n_components: int = 10,
         *,
         prior_precision: float | Literal["evidence"] = "evidence",
@@ -127,7 +126,7 @@ class LaplaceFA(Posterior):
     ) -> None:
         if not isinstance(model, nn.Module):
             raise TypeError(f"model is a {type(model).__name__}, not a torch.nn.Module")
-        if likelihood not in ("classification", "regression"):
+        if likelihood not in LIKELIHOODS:
             raise ValueError(f"likelihood={likelihood!r} must be 'classification' or 'regression'")
         _check_positive("prior_precision", prior_precision)
         _check_positive("noise", noise)
@@ -137,6 +136,7 @@ class LaplaceFA(Posterior):
         self.prior_precision = prior_precision
         self.noise = noise
         self.linearised = linearised
+        self._likelihood = LIKELIHOODS[likelihood]
         self._layout = ParameterLayout(model, parameters)
         self._mode: Tensor | None = None
         self._factors = self._diagonal = torch.empty(0)
@@ -188,9 +188,10 @@ class LaplaceFA(Posterior):
             for batch in batches:
                 arguments, targets = _split_batch(batch, get_device(model))
                 with torch.no_grad():
-                    outputs = _as_matrix(self._call(self._layout.split(mode, model), arguments))
-                self._observe(statistics, outputs, targets)
-                for rows in self._gradients(mode, arguments, outputs, random, chunk_size):
+                    outputs = as_matrix(self._call(self._layout.split(mode, model), arguments))
+                statistics.misfit += self._likelihood.compute_misfit(outputs, targets)
+                statistics.targets += self._likelihood.count_targets(targets)
+                for rows in self._draw_gradients(mode, arguments, outputs, random, chunk_size):
                     sketch.absorb(rows)
         if sketch.count == 0:
             raise ValueError("batches has no batch")
@@ -203,7 +204,7 @@ class LaplaceFA(Posterior):
     def _call(self, tensors: Mapping[str, Tensor], arguments: Arguments) -> Tensor:
         return get_tensor(functional_call(unwrap(self.model), dict(tensors), *arguments))
 
-    def _gradients(
+    def _draw_gradients(
         self,
         mode: Tensor,
         arguments: Arguments,
@@ -213,65 +214,9 @@ class LaplaceFA(Posterior):
     ) -> Iterator[Tensor]:
         """Yield a gradient for each observation, whose second moment is the information."""
         signs = torch.from_numpy(random.choice([-1.0, 1.0], size=tuple(outputs.shape)))
-        cotangents = self._multiply_root(outputs, signs.to(outputs))
-        tensors = self._layout.split(mode, unwrap(self.model))
-        positional, named = arguments
-
-        def project(
-            weights: dict[str, Tensor], args: tuple[Any, ...], kwargs: Any, cotangent: Tensor
-        ) -> Tensor:
-            one = (
-                tuple(_add_axis(each) for each in args),
-                {k: _add_axis(v) for k, v in kwargs.items()},
-            )
-            return torch.sum(_as_matrix(self._call(weights, one))[0] * cotangent)
-
-        each = vmap(
-            grad(project),
-            in_dims=(None, _find_axes(positional), _find_axes(named), 0),
-            randomness="same",
-        )
-        for start in range(0, len(outputs), chunk_size):
-            part = slice(start, start + chunk_size)
-            gradients = each(
-                tensors,
-                tuple(_take(value, part) for value in positional),
-                {name: _take(value, part) for name, value in named.items()},
-                cotangents[part],
-            )
-            flat = [gradients[name].flatten(start_dim=1).to(mode) for name in tensors]
-            yield torch.cat(flat, dim=1).detach()
-
-    def _multiply_root(self, outputs: Tensor, signs: Tensor) -> Tensor:
-        """Return Ru, with RR' the Hessian of the misfit in the outputs; for noise, that of 1."""
-        if self.likelihood == "regression":
-            return signs
-        if outputs.shape[1] == 1:
-            p = torch.sigmoid(outputs)
-            return signs * torch.sqrt(p * (1 - p))
-        p = torch.softmax(outputs, dim=1)  # the Hessian is diag(p) - pp'
-        scaled = p.sqrt() * signs
-        return scaled - p * scaled.sum(dim=1, keepdim=True)
-
-    def _observe(self, statistics: _Statistics, outputs: Tensor, targets: Tensor) -> None:
-        """Add the targets of a batch to what the evidence depends on."""
-        targets = targets.to(outputs.device)
-        if self.likelihood == "regression":
-            targets = targets.reshape(len(targets), -1).to(outputs)
-            if targets.shape != outputs.shape:
-                raise ValueError(
-                    f"targets have shape {tuple(targets.shape)}, outputs {tuple(outputs.shape)}"
-                )
-            statistics.targets += targets.numel()
-            statistics.misfit += float(torch.sum((targets - outputs).double() ** 2)) / 2
-            return
-        statistics.targets += len(targets)
-        if outputs.shape[1] == 1:
-            outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=1)
-        loss = nn.functional.cross_entropy(
-            outputs.double(), targets.reshape(-1).long(), reduction="sum"
-        )
-        statistics.misfit += float(loss)
+        directions = self._likelihood.multiply_root(outputs, signs.to(outputs)).to(mode.dtype)
+        weights = self._layout.split(mode, unwrap(self.model))
+        yield from iterate_gradients(self._call, weights, arguments, directions, chunk_size)
 
     # -- the evidence --------------------------------------------------------------------------
 
@@ -292,31 +237,28 @@ class LaplaceFA(Posterior):
         log_evidence : float
             The log evidence.
         """
-        mode, statistics = self._check_fitted(), self._statistics
-        D = self._layout.dimension
-        posterior = self._make_gaussian(prior_precision, noise)
-        fit = -statistics.misfit
-        if self.likelihood == "regression":
-            fit = -statistics.misfit / noise - statistics.targets / 2 * math.log(
-                2 * math.pi * noise
-            )
-        prior = D / 2 * math.log(prior_precision) - prior_precision / 2 * float(
-            mode.double() @ mode.double()
+        mode, statistics = self._check_fitted().double(), self._statistics
+        log_likelihood = self._likelihood.compute_log_likelihood(
+            statistics.misfit, statistics.targets, noise
         )
-        return fit + prior - posterior.log_determinant / 2
+        # The factors (2 pi)^(D/2) of the prior and of the posterior cancel.
+        square = float(mode @ mode)
+        log_prior = (len(mode) * math.log(prior_precision) - prior_precision * square) / 2
+        log_determinant = self._make_gaussian(prior_precision, noise).log_determinant
+        return log_likelihood + log_prior - log_determinant / 2
 
     def _choose_precision(self) -> None:
         """Set prior precision and noise, those with the largest evidence where not given."""
-        regression = self.likelihood == "regression"
+        has_noise = self._likelihood.has_noise
         start: dict[str, float] = {}
         if self.prior_precision == "evidence":
             start["prior_precision"] = 1.0
-        if regression and self.noise == "evidence":
+        if has_noise and self.noise == "evidence":
             mean_square = 2 * self._statistics.misfit / self._statistics.targets
             start["noise"] = max(mean_square, 1e-12)
         given = {
             "prior_precision": self.prior_precision,
-            "noise": self.noise if regression else 1.0,
+            "noise": self.noise if has_noise else 1.0,
         }
         found = _maximise(lambda **values: self.log_evidence(**{**given, **values}), start)
         chosen = {**given, **found}
@@ -342,21 +284,16 @@ class LaplaceFA(Posterior):
         diagonal: Any = prior_precision + self._diagonal / noise
         return PrecisionGaussian(mode, factors, diagonal)
 
-    def _draw_outputs(
-        self,
-        inputs: Inputs,
-        samples: int,
-        random: np.random.Generator,
-        batches: Batches,
-        scale: float,
-    ) -> Iterator[Tensor]:
+    def _draw_outputs(self, draws: Draws) -> Iterator[Tensor]:
         mode, gaussian, model = self._check_fitted(), self.gaussian(), unwrap(self.model)
         centre = self._layout.split(mode, model)
-        for _ in range(samples):
-            move = math.sqrt(scale) * (gaussian.sample(1, random)[0] - mode)
+        for _ in range(draws.samples):
+            move = math.sqrt(draws.scale) * (gaussian.sample(1, draws.random)[0] - mode)
             predict = self._make_prediction(centre, self._layout.split(move, model))
             with torch.no_grad(), evaluation(model):
-                output = torch.cat([predict(a) for a in iterate_inputs(inputs, get_device(model))])
+                output = torch.cat(
+                    [predict(a) for a in iterate_inputs(draws.inputs, get_device(model))]
+                )
             yield output
 
     def _make_prediction(
@@ -390,7 +327,7 @@ class LaplaceFA(Posterior):
             Tensors, numbers and lists, which `torch.load` reads with ``weights_only=True``.
         """
         return {
-            "parameters": {name: list(shape) for name, shape in self._layout.shapes.items()},
+            "parameters": self._layout.to_lists(),
             "mode": self._check_fitted(),
             "factors": self._factors,
             "diagonal": self._diagonal,
@@ -448,25 +385,3 @@ def _split_batch(batch: Any, device: torch.device) -> tuple[Arguments, Tensor]:
     if not isinstance(batch, list | tuple) or len(batch) != 2 or not isinstance(batch[1], Tensor):
         raise TypeError("every batch must be a pair of inputs and a tensor of targets")
     return batch_arguments(batch, device), batch[1]
-
-
-def _as_matrix(outputs: Tensor) -> Tensor:
-    """Return outputs of shape (N, C); a vector has one output."""
-    return outputs[:, None] if outputs.ndim == 1 else outputs.flatten(start_dim=1)
-
-
-def _find_axes(values: Any) -> Any:
-    """Return which arguments have an axis of observations: all tensors."""
-    if isinstance(values, dict):
-        return {name: _find_axes(value) for name, value in values.items()}
-    if isinstance(values, tuple):
-        return tuple(_find_axes(value) for value in values)
-    return 0 if isinstance(values, Tensor) else None
-
-
-def _take(value: Any, part: slice) -> Any:
-    return value[part] if isinstance(value, Tensor) else value
-
-
-def _add_axis(value: Any) -> Any:
-    return value[None] if isinstance(value, Tensor) else value

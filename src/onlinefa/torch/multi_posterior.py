@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-import numpy as np
 from torch import Tensor
 
-from onlinefa.torch.posterior import Batches, Inputs, Posterior
+from onlinefa.torch.posterior import Draws, Posterior
 
 __all__ = ["MultiPosterior"]
 
@@ -52,16 +52,9 @@ class MultiPosterior(Posterior):
         """Describe the mixture."""
         return f"MultiPosterior({self.posteriors!r})"
 
-    def _draw_outputs(
-        self,
-        inputs: Inputs,
-        samples: int,
-        random: np.random.Generator,
-        batches: Batches,
-        scale: float,
-    ) -> Iterator[Tensor]:
-        number, others = divmod(samples, len(self.posteriors))
+    def _draw_outputs(self, draws: Draws) -> Iterator[Tensor]:
+        number, others = divmod(draws.samples, len(self.posteriors))
         for position, posterior in enumerate(self.posteriors):
             own = number + (position < others)
             if own:
-                yield from posterior._draw_outputs(inputs, own, random, batches, scale)
+                yield from posterior._draw_outputs(replace(draws, samples=own))

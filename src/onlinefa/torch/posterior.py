@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,31 @@ class Moments(NamedTuple):
     variance: Tensor
 
 
+@dataclass(frozen=True)
+class Draws:
+    """A request for the outputs of sampled networks.
+
+    Attributes
+    ----------
+    inputs : torch.Tensor, tuple, mapping or iterable of batches
+        Inputs of the networks.
+    samples : int
+        Number of networks.
+    random : numpy.random.Generator
+        The generator to draw from.
+    batches : iterable or None
+        Training inputs for batch normalisation.
+    scale : float
+        Factor of the covariance.
+    """
+
+    inputs: Inputs
+    samples: int
+    random: np.random.Generator
+    batches: Batches
+    scale: float
+
+
 class Posterior(ABC):
     """Base class for distributions over networks, with predictions from sampled networks.
 
@@ -44,14 +70,7 @@ class Posterior(ABC):
     """
 
     @abstractmethod
-    def _draw_outputs(
-        self,
-        inputs: Inputs,
-        samples: int,
-        random: np.random.Generator,
-        batches: Batches,
-        scale: float,
-    ) -> Iterator[Tensor]:
+    def _draw_outputs(self, draws: Draws) -> Iterator[Tensor]:
         """Yield the outputs, of shape (N, ...), of each of some sampled networks."""
 
     def predict(
@@ -170,7 +189,8 @@ class Posterior(ABC):
         if not scale >= 0:
             raise ValueError(f"scale={scale} must not be negative")
         check_repeatable(inputs)
-        return self._draw_outputs(inputs, samples, make_generator(random_state), batches, scale)
+        random = make_generator(random_state)
+        return self._draw_outputs(Draws(inputs, samples, random, batches, scale))
 
 
 def make_generator(random_state: Random) -> np.random.Generator:

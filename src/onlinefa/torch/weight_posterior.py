@@ -22,7 +22,7 @@ from onlinefa.torch._layout import ParameterLayout, Selection, unwrap
 from onlinefa.torch._statistics import RunningStatistics, collect_statistics, evaluation
 from onlinefa.torch.posterior import (
     Batches,
-    Inputs,
+    Draws,
     Posterior,
     Random,
     get_tensor,
@@ -215,22 +215,16 @@ class WeightPosterior(Posterior):
         row = mean if isinstance(mean, Tensor) else torch.tensor(mean)
         return self._copy_model(self._make_tensors(row, batches))
 
-    def _draw_outputs(
-        self,
-        inputs: Inputs,
-        samples: int,
-        random: np.random.Generator,
-        batches: Batches,
-        scale: float,
-    ) -> Iterator[Tensor]:
+    def _draw_outputs(self, draws: Draws) -> Iterator[Tensor]:
         gaussian, model = self.gaussian(), unwrap(self.model)
-        for _ in range(samples):
-            tensors = self._make_tensors(self._draw_row(gaussian, random, scale), batches)
+        for _ in range(draws.samples):
+            row = self._draw_row(gaussian, draws.random, draws.scale)
+            tensors = self._make_tensors(row, draws.batches)
             with torch.no_grad(), evaluation(model):
                 output = torch.cat(
                     [
                         get_tensor(functional_call(model, tensors, *arguments))
-                        for arguments in iterate_inputs(inputs, get_device(model))
+                        for arguments in iterate_inputs(draws.inputs, get_device(model))
                     ]
                 )
             yield output
@@ -295,7 +289,7 @@ class WeightPosterior(Posterior):
             ``weights_only=True``.
         """
         return {
-            "parameters": {name: list(shape) for name, shape in self._layout.shapes.items()},
+            "parameters": self._layout.to_lists(),
             "statistics": sorted(self._statistics.find(self.model)),
             "estimator": _to_tensors(save(self.estimator)),
         }
