@@ -6,6 +6,7 @@ tensor. Operations that the standard does not have are here. PyTorch is not impo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -22,7 +23,9 @@ __all__ = [
     "draw_normals",
     "invert",
     "invert_root",
+    "is_finite",
     "is_torch_array",
+    "iterate_tiles",
     "make_root",
     "to_numpy",
 ]
@@ -98,6 +101,37 @@ NUMPY = ArrayKind.of(np.empty(0))
 def to_numpy(array: Any) -> Any:
     """Convert an array or a tensor on any device to an array of NumPy."""
     return array.detach().cpu().numpy() if is_torch_array(array) else np.asarray(array)
+
+
+def iterate_tiles(columns: Any, size: int = 2048) -> Iterator[slice]:
+    """Iterate over columns, the last axis of an array, in tiles that fit into the cache of a CPU.
+
+    Arrays of the size of a tile are created and combined in the cache, several times as fast as in
+    main memory. On other devices, all columns are one tile.
+
+    Parameters
+    ----------
+    columns : array
+        Array whose last axis has the columns.
+    size : int, default=2048
+        Number of columns of a tile. In float32, 100 rows of the default size and ten factors fit
+        into a cache of 1 MiB.
+    """
+    D = columns.shape[-1]
+    if is_torch_array(columns) and columns.device.type != "cpu":
+        size = max(D, 1)
+    return (slice(start, min(start + size, D)) for start in range(0, D, size))
+
+
+def is_finite(array: Any) -> bool:
+    """Return whether all entries are finite.
+
+    The sum is not finite if an entry is not, and takes no memory. As it may overflow, entries are
+    checked one by one only then.
+    """
+    xp = array_namespace(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(xp.isfinite(xp.sum(array))) or bool(xp.all(xp.isfinite(array)))
 
 
 def make_root(matrix: Any) -> Any:

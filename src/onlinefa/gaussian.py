@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import subspace_angles
 
-from onlinefa._arrays import array_namespace, draw_normals, is_torch_array, to_numpy
+from onlinefa._arrays import array_namespace, draw_normals, is_finite, is_torch_array, to_numpy
 from onlinefa._wasserstein import covariance_wasserstein
 
 __all__ = ["Array", "LowRankGaussian", "NoDensity", "NotFinite"]
@@ -74,7 +74,7 @@ class LowRankGaussian:
         for name in ("mean", "factors", "noise"):
             value = copy_like(getattr(self, name), self.factors)
             object.__setattr__(self, name, value)
-            if not array_namespace(value).isfinite(value).all():
+            if not is_finite(value):
                 raise NotFinite(f"{name} has NaN or infinite entries")
         D = self.mean.shape[0] if self.mean.ndim else 1
         if self.mean.ndim != 1 or self.factors.ndim != 2:

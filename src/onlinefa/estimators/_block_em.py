@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Protocol
@@ -16,7 +15,7 @@ from onlinefa._arrays import (
     array_namespace,
     invert,
     invert_root,
-    is_torch_array,
+    iterate_tiles,
     make_root,
 )
 from onlinefa.estimators._moments import compute_mean
@@ -38,10 +37,6 @@ _FEWEST_EARLY_STEPS, _MOST_EARLY_STEPS = 4, 40
 _START_ROWS = 200
 # Components whose variance is smaller than this share of the largest one are rounding errors.
 _SMALLEST_COMPONENT = 1e-5
-# Number of columns that are processed at once: in float32, 100 rows of them and ten factors fit
-# into a cache of 1 MiB. Apart from the factors before and after a step, no array of their size is
-# stored.
-_TILE = 2048
 
 
 def count_inner_steps(inner_steps: int, share: float, D: int) -> int:
@@ -191,17 +186,6 @@ class _Deviations:
         return xp.concat(
             [xp.sum(self[tile] ** 2, axis=-2) for tile in iterate_tiles(self.shift)], axis=-1
         )
-
-
-def iterate_tiles(columns: AnyArray) -> Iterator[slice]:
-    """Iterate over columns, the last axis of an array, in tiles that fit into the cache of a CPU.
-
-    On other devices, all columns are one tile.
-    """
-    D = columns.shape[-1]
-    if is_torch_array(columns) and columns.device.type != "cpu":
-        return iter([slice(0, D)])
-    return (slice(start, min(start + _TILE, D)) for start in range(0, D, _TILE))
 
 
 def sum_row_squares(F: AnyArray) -> AnyArray:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from onlinefa._arrays import NUMPY, ArrayKind, array_namespace
+from onlinefa._arrays import NUMPY, ArrayKind, array_namespace, iterate_tiles
 from onlinefa.gaussian import Array
+
+# Number of columns of a single row that are processed at once.
+ROW_TILE = 16_384
 
 
 class RunningMoments:
@@ -35,19 +38,29 @@ class RunningMoments:
 
     def absorb(self, X: Array) -> None:
         """Include further rows."""
+        if len(X) == 1 and not self.full:
+            self._absorb_row(X[0])
+            return
         mean = compute_mean(X)
-        if len(X) > 1:
-            self._scatter += self._square(X - mean)
         shift = mean - self.mean
         total = self.count + len(X)
+        self._scatter += self._square(X - mean)
         self._scatter += self._square(shift[None, :]) * (self.count * len(X) / total)
         self.mean = self.mean + shift * (len(X) / total)
         self.count = total
 
+    def _absorb_row(self, row: Array) -> None:
+        total = self.count + 1
+        for tile in iterate_tiles(row, ROW_TILE):
+            shift = row[tile] - self.mean[tile]
+            self.mean[tile] += shift / total
+            shift *= shift
+            shift *= self.count / total
+            self._scatter[tile] += shift
+        self.count = total
+
     def _square(self, rows: Array) -> Array:
-        if self.full:
-            return rows.T @ rows
-        return rows[0] ** 2 if len(rows) == 1 else array_namespace(rows).sum(rows**2, axis=0)
+        return rows.T @ rows if self.full else array_namespace(rows).sum(rows**2, axis=0)
 
     @property
     def second(self) -> Array:
@@ -62,7 +75,5 @@ def compute_mean(rows: Array) -> Array:
     rounding error, and constant columns would then seem to vary and to be correlated.
     """
     first = rows[..., :1, :]
-    if rows.shape[-2] == 1:
-        return first[..., 0, :]
     mean: Array = first + array_namespace(rows).mean(rows - first, axis=-2, keepdims=True)
     return mean[..., 0, :]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from onlinefa._arrays import AnyArray, array_namespace
+from onlinefa._arrays import AnyArray, array_namespace, iterate_tiles
 from onlinefa.estimators._block_em import (
     RecursiveModel,
-    iterate_tiles,
     split_halves,
     sum_row_squares,
 )

@@ -23,7 +23,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onlinefa._arrays import ArrayKind, is_torch_array, to_numpy
+from onlinefa._arrays import ArrayKind, is_finite, is_torch_array, to_numpy
 from onlinefa.estimators._constraints import Constraints
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 
@@ -200,8 +200,7 @@ class FactorEstimator(
     def _validate_tensor(self, rows: Any) -> Any:
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"X has shape {tuple(rows.shape)}, expected rows and columns")
-        # The sum is not finite if an entry is not; it may also overflow.
-        if not rows.sum().isfinite() and not rows.isfinite().all():
+        if not is_finite(rows):
             raise ValueError("X contains NaN or infinity")
         return rows
 
@@ -229,9 +228,7 @@ class FactorEstimator(
             return False
         if hasattr(self, "feature_names_in_"):  # scikit-learn warns that the names are missing
             return False
-        # The sum is not finite if an entry is not. If it overflows, scikit-learn checks each entry.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(X.sum()))
+        return is_finite(X)
 
     def _absorb(self, rows: Array) -> Self:
         self._last_estimate = []

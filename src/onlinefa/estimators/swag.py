@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from onlinefa._arrays import ArrayKind, array_namespace
+from onlinefa._arrays import ArrayKind, iterate_tiles
 from onlinefa.estimators._constraints import Constraints, allow_integers
-from onlinefa.estimators._moments import RunningMoments
+from onlinefa.estimators._moments import ROW_TILE, RunningMoments
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.gaussian import Array, LowRankGaussian
 
@@ -17,7 +17,8 @@ class SWAG(FactorEstimator):
 
     The covariance is diag(variances) / 2 + D D' / (2 (K - 1)), where the columns of D are the last
     K rows minus the running mean at their time. For K = 1 the formula divides by zero; the divisor
-    is then 2. Until K rows are seen, the missing columns are zero.
+    is then 2. Until K rows are seen, the missing columns are zero. The t-th deviation, from t = 0,
+    is in column t modulo K.
 
     Parameters
     ----------
@@ -49,21 +50,20 @@ class _State(RunningMoments):
     def __init__(self, D: int, K: int, kind: ArrayKind) -> None:
         super().__init__(D, kind=kind)
         # The t-th deviation is in row t modulo K, so that no row has to move when another arrives.
-        # They have the precision of the rows, since for a network they take most of the memory.
-        self.deviations: Array = kind.zeros(K, D)
+        # They have the precision of the rows, since for a network they take most of the memory,
+        # and the scale of factors, so that an estimate needs a single copy of them.
+        self.factors: Array = kind.zeros(K, D)
+        self.scale = 1 / math.sqrt(2 * max(K - 1, 1))
 
     def absorb(self, X: Array) -> None:
-        K = len(self.deviations)
+        K = len(self.factors)
         if len(X) > K:  # only the last K rows have deviations
             super().absorb(X[:-K])
         for row in X[-K:]:
             super().absorb(row[None])
-            self.deviations[(self.count - 1) % K] = row - self.mean
+            factor = self.factors[(self.count - 1) % K]
+            for tile in iterate_tiles(row, ROW_TILE):
+                factor[tile] = (row[tile] - self.mean[tile]) * self.scale
 
     def estimate(self) -> LowRankGaussian:
-        xp, K = array_namespace(self.deviations), len(self.deviations)
-        # The latest deviation is the last one.
-        first = self.count % K
-        ordered = xp.concat([self.deviations[first:], self.deviations[:first]], axis=0)
-        factors = ordered.T / math.sqrt(2 * max(K - 1, 1))
-        return LowRankGaussian(self.mean, factors, self.second / 2)
+        return LowRankGaussian(self.mean, self.factors.T, self.second / 2)
