@@ -32,7 +32,7 @@ _LARGEST_FLOOR, _SMALLEST_FLOOR = 0.5, 1e-6
 # columns there are, the better the rows determine the latent variables, and the faster EM
 # converges.
 _EARLY_STEPS = 10_000
-_FEWEST_EARLY_STEPS, _MOST_EARLY_STEPS = 4, 40
+_FEWEST_EARLY_STEPS, _MOST_EARLY_STEPS = 2, 40
 # The first factors are principal components of about this number of rows of the first block.
 _START_ROWS = 200
 # Components whose variance is smaller than this share of the largest one are rounding errors.

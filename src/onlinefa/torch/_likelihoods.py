@@ -31,6 +31,13 @@ class Likelihood(ABC):
     def compute_log_likelihood(self, misfit: float, targets: float, noise: float) -> float:
         """Compute the log-likelihood of a number of targets from their misfit."""
 
+    @abstractmethod
+    def score_predictions(self, outputs: Tensor, targets: Tensor, noise: float) -> float:
+        """Compute the log-likelihood of targets under a mixture of S networks.
+
+        The outputs have shape (S, N, C); the densities of the networks are averaged.
+        """
+
 
 class Regression(Likelihood):
     """Targets that are the outputs plus Gaussian noise."""
@@ -57,6 +64,13 @@ class Regression(Likelihood):
     def compute_log_likelihood(self, misfit: float, targets: float, noise: float) -> float:
         """Compute the log density of Gaussian noise."""
         return -misfit / noise - targets / 2 * math.log(2 * math.pi * noise)
+
+    def score_predictions(self, outputs: Tensor, targets: Tensor, noise: float) -> float:
+        """Compute the log-likelihood under a mixture of Gaussians."""
+        targets = targets.reshape(len(targets), -1).to(outputs)
+        squares = torch.sum((targets - outputs).double() ** 2, dim=2)
+        logs = -squares / (2 * noise) - outputs.shape[2] / 2 * math.log(2 * math.pi * noise)
+        return _sum_log_means(logs)
 
 
 class Classification(Likelihood):
@@ -87,6 +101,19 @@ class Classification(Likelihood):
     def compute_log_likelihood(self, misfit: float, targets: float, noise: float) -> float:
         """Return the negative misfit."""
         return -misfit
+
+    def score_predictions(self, outputs: Tensor, targets: Tensor, noise: float) -> float:
+        """Compute the log-likelihood of averaged probabilities."""
+        if outputs.shape[2] == 1:
+            outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=2)
+        classes = targets.to(outputs.device).reshape(1, -1, 1).long()
+        logs = torch.log_softmax(outputs.double(), dim=2)
+        return _sum_log_means(logs.gather(2, classes.expand(len(logs), -1, 1))[..., 0])
+
+
+def _sum_log_means(logs: Tensor) -> float:
+    """Average densities, given by their logarithms, over the first axis and sum the logarithms."""
+    return float(torch.sum(torch.logsumexp(logs, dim=0) - math.log(len(logs))))
 
 
 LIKELIHOODS: dict[str, Likelihood] = {

@@ -17,7 +17,13 @@ from onlinefa.information import InformationSketch
 from onlinefa.precision import PrecisionGaussian
 from onlinefa.serialization import CannotRestore
 from onlinefa.torch._gradients import as_matrix, iterate_gradients
-from onlinefa.torch._inputs import Arguments, batch_arguments, get_device, iterate_inputs
+from onlinefa.torch._inputs import (
+    Arguments,
+    batch_arguments,
+    check_repeatable,
+    get_device,
+    iterate_inputs,
+)
 from onlinefa.torch._layout import ParameterLayout, Selection, unwrap
 from onlinefa.torch._likelihoods import LIKELIHOODS
 from onlinefa.torch._statistics import evaluation
@@ -264,6 +270,59 @@ class LaplaceFA(Posterior):
         chosen = {**given, **found}
         self.prior_precision_ = float(chosen["prior_precision"])
         self.noise_ = float(chosen["noise"])
+
+    def choose_prior_precision(
+        self,
+        batches: Iterable[Any],
+        candidates: Iterable[float] | None = None,
+        *,
+        samples: int = 30,
+        random_state: Random = 0,
+    ) -> LaplaceFA:
+        """Set the precision of the prior to the one that predicts held-out data best.
+
+        For large networks and few observations, the prior with the largest evidence is often so
+        wide that predictions are too uncertain. The noise is not changed.
+
+        Parameters
+        ----------
+        batches : iterable of (inputs, targets)
+            Data that the network was not trained with, read once for each candidate.
+        candidates : iterable of float or None, default=None
+            Precisions to compare; None for 15 values from 0.01 to 100,000.
+        samples : int, default=30
+            Number of networks of each prediction.
+        random_state : int, numpy.random.Generator, torch.Generator or None, default=0
+            Seed. The same random numbers are used for all candidates if it is an int.
+
+        Returns
+        -------
+        self : LaplaceFA
+            The posterior with this prior.
+        """
+        self._check_fitted()
+        check_repeatable(batches)
+        before, scores = self.prior_precision_, {}
+        try:
+            for candidate in np.logspace(-2, 5, 15) if candidates is None else candidates:
+                _check_positive("candidates", candidate)
+                self.prior_precision_ = float(candidate)
+                scores[self.prior_precision_] = self._score(batches, samples, random_state)
+        except BaseException:
+            self.prior_precision_ = before
+            raise
+        self.prior_precision_ = max(scores, key=scores.__getitem__)
+        return self
+
+    def _score(self, batches: Iterable[Any], samples: int, random_state: Random) -> float:
+        """Compute the log-likelihood of held-out data."""
+        total = 0.0
+        for batch in batches:
+            _, targets = _split_batch(batch, torch.device("cpu"))
+            outputs = self.predict([batch], samples, random_state)
+            outputs = outputs.reshape(*outputs.shape[:2], -1)
+            total += self._likelihood.score_predictions(outputs, targets, self.noise_)
+        return total
 
     # -- results -------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
+from scipy.stats import norm
 from torch import nn
 from torch.func import functional_call, jacrev
 from torch.utils.data import DataLoader, TensorDataset
@@ -241,3 +243,57 @@ def test_mistakes_are_named():
         posterior.fit([(X, X)])
     with pytest.raises(ValueError, match=r"^batches has no batch$"):
         posterior.fit([])
+
+
+# -- the prior by held-out data ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_scores_of_held_out_data_equal_those_of_the_exact_predictions(kind):
+    """Compare with the average density of the linearised network, by many draws of its outputs."""
+    model = make_network(3 if kind == "classification" else 1)
+    noise = 1.0 if kind == "classification" else 0.3
+    targets = CLASSES if kind == "classification" else TARGETS
+    posterior = LaplaceFA(model, kind, everything(model), prior_precision=2.0, noise=noise)
+    posterior.fit([(X, targets)], random_state=0)
+    held_out = [(ASKED, targets[:5])]
+    found = posterior._score(held_out, 3000, 0)
+    covariance = np.linalg.inv(posterior.gaussian().precision().numpy())
+    J = jacobian(model, ASKED).numpy()
+    draws = np.random.default_rng(1).multivariate_normal(
+        np.zeros(len(covariance)), covariance, size=20_000
+    )
+    outputs = model(ASKED).detach().numpy() + np.einsum("sd,ncd->snc", draws, J)
+    if kind == "regression":
+        scale = math.sqrt(noise)
+        densities = norm.pdf(targets[:5].numpy(), outputs, scale)[..., 0]
+    else:
+        densities = softmax(outputs, axis=2)[:, np.arange(5), targets[:5]]
+    assert found == pytest.approx(np.log(densities.mean(axis=0)).sum(), abs=0.15)
+
+
+def test_the_prior_with_the_best_predictions_is_chosen():
+    model = make_network()
+    posterior = LaplaceFA(model, "regression", everything(model), prior_precision=5.0, noise=0.1)
+    posterior.fit([(X, TARGETS)], random_state=0)
+    held_out = DataLoader(TensorDataset(X, model(X).detach()), batch_size=11)
+    scores = {}
+    for prior in (0.1, 10.0, 1e4):
+        posterior.choose_prior_precision(held_out, [prior])
+        scores[prior] = posterior._score(held_out, 30, 0)
+    # The held-out targets are exactly the network's outputs: no uncertainty is the best.
+    assert max(scores, key=scores.__getitem__) == 1e4
+    assert posterior.choose_prior_precision(held_out, scores).prior_precision_ == 1e4
+    assert posterior.choose_prior_precision(held_out).prior_precision_ == 1e5
+
+
+def test_a_failed_choice_of_the_prior_keeps_the_old_one():
+    posterior = LaplaceFA(make_network(), "regression", prior_precision=5.0, noise=0.1)
+    with pytest.raises(NotFitted):
+        posterior.choose_prior_precision([(X, TARGETS)])
+    posterior.fit([(X, TARGETS)], random_state=0)
+    with pytest.raises(ValueError, match="candidates=-1"):
+        posterior.choose_prior_precision([(X, TARGETS)], [1.0, -1.0])
+    with pytest.raises(ValueError, match="read only once"):
+        posterior.choose_prior_precision(iter([(X, TARGETS)]))
+    assert posterior.prior_precision_ == 5.0
