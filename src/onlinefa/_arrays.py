@@ -6,7 +6,7 @@ tensor. Operations that the standard does not have are here. PyTorch is not impo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -20,6 +20,7 @@ __all__ = [
     "AnyArray",
     "ArrayKind",
     "array_namespace",
+    "decompose",
     "draw_normals",
     "invert",
     "invert_root",
@@ -145,6 +146,31 @@ def make_root(matrix: Any) -> Any:
         return xp.linalg.cholesky(matrix)
     root, failed = xp.linalg.cholesky_ex(matrix)
     return xp.where((failed == 0)[..., None, None], root, xp.nan)
+
+
+def decompose(function: Callable[[Any], tuple[Any, ...]], matrix: Any) -> tuple[Any, ...]:
+    """Decompose matrices; all parts of a matrix that is not finite are NaN.
+
+    NumPy and PyTorch raise exceptions for such a matrix, even if it is one of several.
+
+    Parameters
+    ----------
+    function : callable
+        Function that returns the parts, such as ``xp.linalg.eigh``.
+    matrix : array of shape (..., m, n)
+        The matrices.
+    """
+    if is_finite(matrix):
+        return tuple(function(matrix))
+    xp = array_namespace(matrix)
+    finite = xp.all(xp.isfinite(matrix), axis=(-2, -1))
+    parts = function(xp.where(finite[..., None, None], matrix, 0.0))
+
+    def mark(part: Any) -> Any:
+        axes = (None,) * (part.ndim - finite.ndim)
+        return xp.where(finite[(..., *axes)], part, xp.nan)
+
+    return tuple(mark(part) for part in parts)
 
 
 def invert(matrix: Any) -> Any:

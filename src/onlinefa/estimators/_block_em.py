@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 from onlinefa._arrays import (
     AnyArray,
     array_namespace,
+    decompose,
     invert,
     invert_root,
     iterate_tiles,
@@ -348,7 +349,7 @@ def _find_components(Y: _Deviations, variances: AnyArray, K: int) -> AnyArray:
     # Components are combinations of the rows, which follow from the products of rows.
     parts = (standardise(tile) for tile in iterate_tiles(variances))
     products = sum(xp.astype(part @ part.mT, xp.float64, copy=False) for part in parts)
-    values, vectors = (xp.flip(each, axis=-1) for each in xp.linalg.eigh(products))
+    values, vectors = (xp.flip(each, axis=-1) for each in decompose(xp.linalg.eigh, products))
     found = min(K, values.shape[-1])
     leading, rest = values[..., :found], values[..., found:]
     exist = leading > _SMALLEST_COMPONENT * leading[..., :1]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
-from onlinefa._arrays import AnyArray, array_namespace, iterate_tiles
+from onlinefa._arrays import AnyArray, array_namespace, decompose, iterate_tiles
 from onlinefa.estimators._block_em import (
     RecursiveModel,
     split_halves,
@@ -112,5 +113,6 @@ def _decompose(model: RecursiveModel) -> tuple[AnyArray, AnyArray, AnyArray]:
     """
     xp = array_namespace(model.F)
     units = xp.sqrt(xp.where(model.psi > 0, model.psi, 1.0))
-    U, singular, _ = xp.linalg.svd(model.F / units[..., None], full_matrices=False)
+    svd = partial(xp.linalg.svd, full_matrices=False)
+    U, singular, _ = decompose(svd, model.F / units[..., None])
     return U, singular**2, units

@@ -65,14 +65,15 @@ def test_fits_have_the_precision_of_the_initial_factors(name, rows, factors):
         assert two.relative_frobenius(one) < 1e-4
 
 
-def test_a_diverging_trial_does_not_affect_the_others(rows, factors):
+@pytest.mark.parametrize("name", ["OnlineSGA", "RecursiveEM", "ShrunkEM"])
+def test_a_diverging_trial_does_not_affect_the_others(name, rows, factors):
     wild = rows.copy()
     wild[1] *= 1e200
-    model = batched.OnlineSGA(torch.tensor(factors), **SETTINGS["OnlineSGA"])
+    model = getattr(batched, name)(torch.tensor(factors), **SETTINGS[name])
     model.partial_fit(torch.tensor(wild))
     first, second, third = model.gaussians()
     assert isinstance(second, FitDiverged)
-    calm = batched.OnlineSGA(torch.tensor(factors), **SETTINGS["OnlineSGA"])
+    calm = getattr(batched, name)(torch.tensor(factors), **SETTINGS[name])
     calm.partial_fit(torch.tensor(rows))
     for found, expected in zip((first, third), calm.gaussians()[::2], strict=True):
         assert np.array_equal(found.covariance(), expected.covariance())
