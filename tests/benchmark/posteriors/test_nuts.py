@@ -19,12 +19,9 @@ def task():
 
 
 def test_the_jax_function_equals_the_energy(task):
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
     theta = np.random.default_rng(1).normal(size=task.network.dimension)
     expected = float(task.network.energy(torch.from_numpy(theta)))
-    assert float(_energy(task.network)(theta)) == pytest.approx(expected, rel=1e-12)
+    assert float(_energy(task.network)(theta)) == pytest.approx(expected, rel=1e-5)  # float32
 
 
 def test_nuts_draws_from_the_posterior():
