@@ -20,7 +20,7 @@ class CompilationAnnouncement(Listener):
 
     def on_start(self, event: Event) -> None:
         """Log the first compilation of a kernel of this package."""
-        module = event.data["dispatcher"].py_func.__module__
+        module = event.data["dispatcher"].py_func.__module__ or ""  # None for generated functions
         if self._announced or not module.startswith("onlinefa."):
             return
         self._announced = True

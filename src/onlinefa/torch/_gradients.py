@@ -71,7 +71,9 @@ def iterate_gradients(
 
 
 def as_matrix(outputs: Tensor) -> Tensor:
-    """Return outputs of shape (N, C); a vector has one output."""
+    """Return outputs of shape (N, C); a vector has one output for each observation."""
+    if outputs.ndim == 0:  # the output of one observation, squeezed
+        return outputs.reshape(1, 1)
     return outputs[:, None] if outputs.ndim == 1 else outputs.flatten(start_dim=1)
 
 

@@ -54,11 +54,7 @@ class Regression(Likelihood):
 
     def compute_misfit(self, outputs: Tensor, targets: Tensor) -> float:
         """Compute half of the sum of squared errors."""
-        targets = targets.reshape(len(targets), -1).to(outputs)
-        if targets.shape != outputs.shape:
-            raise ValueError(
-                f"targets have shape {tuple(targets.shape)}, outputs {tuple(outputs.shape)}"
-            )
+        targets = _match_targets(outputs, targets)
         return float(torch.sum((targets - outputs).double() ** 2)) / 2
 
     def compute_log_likelihood(self, misfit: float, targets: float, noise: float) -> float:
@@ -67,7 +63,7 @@ class Regression(Likelihood):
 
     def score_predictions(self, outputs: Tensor, targets: Tensor, noise: float) -> float:
         """Compute the log-likelihood under a mixture of Gaussians."""
-        targets = targets.reshape(len(targets), -1).to(outputs)
+        targets = _match_targets(outputs[0], targets)
         squares = torch.sum((targets - outputs).double() ** 2, dim=2)
         logs = -squares / (2 * noise) - outputs.shape[2] / 2 * math.log(2 * math.pi * noise)
         return _sum_log_means(logs)
@@ -95,6 +91,11 @@ class Classification(Likelihood):
         """Compute the negative log-likelihood of the classes."""
         if outputs.shape[1] == 1:
             outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=1)
+        if targets.numel() != len(outputs):
+            raise ValueError(
+                f"targets have shape {tuple(targets.shape)}, expected one class for each of "
+                f"{len(outputs)} observations"
+            )
         classes = targets.to(outputs.device).reshape(-1).long()
         return float(nn.functional.cross_entropy(outputs.double(), classes, reduction="sum"))
 
@@ -109,6 +110,16 @@ class Classification(Likelihood):
         classes = targets.to(outputs.device).reshape(1, -1, 1).long()
         logs = torch.log_softmax(outputs.double(), dim=2)
         return _sum_log_means(logs.gather(2, classes.expand(len(logs), -1, 1))[..., 0])
+
+
+def _match_targets(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return targets of the shape, type and device of outputs."""
+    targets = targets.reshape(len(targets), -1).to(outputs)
+    if targets.shape != outputs.shape:
+        raise ValueError(
+            f"targets have shape {tuple(targets.shape)}, outputs {tuple(outputs.shape)}"
+        )
+    return targets
 
 
 def _sum_log_means(logs: Tensor) -> float:

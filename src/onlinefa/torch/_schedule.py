@@ -105,7 +105,7 @@ class ScheduledPosterior:
         if not (step > self.start * self._total if fraction else epoch >= self.start):
             return
         self._pending += 1
-        if self._pending == self.every:
+        if self.every != "epoch" and self._pending >= self.every:
             self._update()
 
     def end_epoch(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from onlinefa.torch._gradients import as_matrix, iterate_gradients
 from onlinefa.torch._inputs import (
     Arguments,
     batch_arguments,
-    check_repeatable,
     get_device,
     iterate_inputs,
 )
@@ -37,7 +37,18 @@ from onlinefa.torch.posterior import (
 
 __all__ = ["LaplaceFA", "NotFitted"]
 
-_STATE = {"parameters", "mode", "factors", "diagonal", "statistics", "prior_precision", "noise"}
+# Limits of the search for precision and noise: without noise, the evidence is infinite.
+_LOG_LIMITS = (math.log(1e-12), math.log(1e12))
+_STATE = {
+    "likelihood",
+    "parameters",
+    "mode",
+    "factors",
+    "diagonal",
+    "statistics",
+    "prior_precision",
+    "noise",
+}
 
 
 class NotFitted(ValueError):
@@ -181,6 +192,8 @@ class LaplaceFA(Posterior):
         self : LaplaceFA
             The posterior.
         """
+        if chunk_size < 1:
+            raise ValueError(f"chunk_size={chunk_size} must be at least 1")
         random = make_generator(random_state)
         model = unwrap(self.model)
         mode = torch.empty(
@@ -287,7 +300,7 @@ class LaplaceFA(Posterior):
         Parameters
         ----------
         batches : iterable of (inputs, targets)
-            Data that the network was not trained with, read once for each candidate.
+            Data that the network was not trained with.
         candidates : iterable of float or None, default=None
             Precisions to compare; None for 15 values from 0.01 to 100,000.
         samples : int, default=30
@@ -301,28 +314,29 @@ class LaplaceFA(Posterior):
             The posterior with this prior.
         """
         self._check_fitted()
-        check_repeatable(batches)
+        data = list(batches)
+        if not data:
+            raise ValueError("batches has no batch")
+        values = list(np.logspace(-2, 5, 15) if candidates is None else candidates)
+        if not values or not all(_is_positive(value) for value in values):
+            raise ValueError(f"candidates={values} must be positive numbers")
         before, scores = self.prior_precision_, {}
         try:
-            for candidate in np.logspace(-2, 5, 15) if candidates is None else candidates:
-                _check_positive("candidates", candidate)
-                self.prior_precision_ = float(candidate)
-                scores[self.prior_precision_] = self._score(batches, samples, random_state)
+            for value in values:
+                self.prior_precision_ = float(value)
+                scores[self.prior_precision_] = self._score(data, samples, random_state)
         except BaseException:
             self.prior_precision_ = before
             raise
         self.prior_precision_ = max(scores, key=scores.__getitem__)
         return self
 
-    def _score(self, batches: Iterable[Any], samples: int, random_state: Random) -> float:
+    def _score(self, batches: list[Any], samples: int, random_state: Random) -> float:
         """Compute the log-likelihood of held-out data."""
-        total = 0.0
-        for batch in batches:
-            _, targets = _split_batch(batch, torch.device("cpu"))
-            outputs = self.predict([batch], samples, random_state)
-            outputs = outputs.reshape(*outputs.shape[:2], -1)
-            total += self._likelihood.score_predictions(outputs, targets, self.noise_)
-        return total
+        targets = torch.cat([_split_batch(batch, torch.device("cpu"))[1] for batch in batches])
+        outputs = self.predict(batches, samples, random_state)
+        outputs = outputs.reshape(*outputs.shape[:2], -1)
+        return self._likelihood.score_predictions(outputs, targets, self.noise_)
 
     # -- results -------------------------------------------------------------------------------
 
@@ -386,6 +400,7 @@ class LaplaceFA(Posterior):
             Tensors, numbers and lists, which `torch.load` reads with ``weights_only=True``.
         """
         return {
+            "likelihood": self.likelihood,
             "parameters": self._layout.to_lists(),
             "mode": self._check_fitted(),
             "factors": self._factors,
@@ -411,6 +426,10 @@ class LaplaceFA(Posterior):
         if state.keys() != _STATE:
             raise CannotRestore("this is not the state_dict of a LaplaceFA")
         self._layout.check_saved(state["parameters"])
+        if state["likelihood"] != self.likelihood:
+            raise CannotRestore(f"the state is that of a {state['likelihood']}")
+        if (saved := state["factors"].shape[1]) > self.n_components:
+            raise CannotRestore(f"the state has {saved} factors, more than {self.n_components}")
         device = self._layout.device
         self._mode = state["mode"].to(device)
         self._factors, self._diagonal = (state[key].to(device) for key in ("factors", "diagonal"))
@@ -418,8 +437,14 @@ class LaplaceFA(Posterior):
         self.prior_precision_, self.noise_ = state["prior_precision"], state["noise"]
 
 
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < math.inf
+
+
 def _check_positive(name: str, value: Any) -> None:
-    if value != "evidence" and not (isinstance(value, int | float) and 0 < value < math.inf):
+    if not isinstance(value, str) and _is_positive(value):
+        return
+    if value != "evidence":
         raise ValueError(f"{name}={value!r} must be positive or 'evidence'")
 
 
@@ -435,6 +460,7 @@ def _maximise(function: Callable[..., float], start: Mapping[str, float]) -> dic
         negative,
         np.log(list(start.values())),
         method="Nelder-Mead",
+        bounds=[_LOG_LIMITS] * len(start),
         options={"xatol": 1e-3, "fatol": 1e-4},
     )
     return dict(zip(start, np.exp(found.x).tolist(), strict=True))

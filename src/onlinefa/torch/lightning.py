@@ -73,13 +73,11 @@ class PosteriorCallback(Callback):
     def state_key(self) -> str:
         """Key of the state in a checkpoint: callbacks with different arguments have their own."""
         scheduled = self._scheduled
-        parameters = scheduled.parameters
         return self._generate_state_key(
-            estimator=type(scheduled.estimator).__name__,
-            n_components=getattr(scheduled.estimator, "n_components", None),
+            estimator=repr(scheduled.estimator),
             start=scheduled.start,
             every=scheduled.every,
-            parameters=parameters if isinstance(parameters, str) else None,
+            parameters=_get_names(scheduled.parameters),
         )
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
@@ -142,3 +140,12 @@ class PosteriorCallback(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Keep the state of a checkpoint until the posterior is created."""
         self._saved = state_dict
+
+
+def _get_names(selection: Selection) -> list[str] | None:
+    """Return a selection of parameters by names, or None if it is of another kind."""
+    if isinstance(selection, str):
+        return [selection]
+    if isinstance(selection, list | tuple) and all(isinstance(each, str) for each in selection):
+        return [str(each) for each in selection]
+    return None

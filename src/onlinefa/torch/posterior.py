@@ -134,11 +134,11 @@ class Posterior(ABC):
         Returns
         -------
         probabilities : torch.Tensor of shape (N, C, ...)
-            Probability of each class.
+            Probability of each class, in float32 or float64.
         """
         total: Tensor | None = None
         for output in self._iterate(inputs, samples, random_state, batches, scale):
-            probabilities = _to_probabilities(output)
+            probabilities = _to_probabilities(_promote(output))
             total = probabilities if total is None else total + probabilities
         assert total is not None
         return total / samples
@@ -165,12 +165,12 @@ class Posterior(ABC):
         Returns
         -------
         moments : Moments
-            Mean and variance of each output, of shape (N, ...).
+            Mean and variance of each output, of shape (N, ...), in float32 or float64.
         """
         mean: Tensor | None = None
         squares: Tensor | None = None
         drawn = self._iterate(inputs, samples, random_state, batches, scale)
-        for number, output in enumerate(drawn, start=1):  # Welford's recursion
+        for number, output in enumerate(map(_promote, drawn), start=1):  # Welford's recursion
             if mean is None or squares is None:
                 mean, squares = output.clone(), torch.zeros_like(output)
                 continue
@@ -208,8 +208,13 @@ def get_tensor(output: Any) -> Tensor:
     tensor = output if isinstance(output, Tensor) else getattr(output, "logits", None)
     if not isinstance(tensor, Tensor):
         kind = type(output).__name__
-        raise TypeError(f"the network's output is a {kind}, not a tensor: use sample()")
+        raise TypeError(f"the network's output is a {kind}: neither a tensor nor with logits")
     return tensor
+
+
+def _promote(output: Tensor) -> Tensor:
+    """Convert half precision, in which sums over networks would lose their digits."""
+    return output.to(torch.promote_types(output.dtype, torch.float32))
 
 
 def _to_probabilities(output: Tensor) -> Tensor:

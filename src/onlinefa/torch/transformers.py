@@ -126,8 +126,11 @@ class PosteriorCallback(TrainerCallback):
     ) -> None:
         """Write the state into the folder of the checkpoint."""
         if state.is_world_process_zero:
-            path = _get_checkpoint(args, state) / self.filename
-            torch.save(self._scheduled.state_dict(), path)
+            folder = _get_checkpoint(args, state)
+            if folder.is_dir():
+                torch.save(self._scheduled.state_dict(), folder / self.filename)
+            else:  # a search for hyperparameters has its checkpoints elsewhere
+                warnings.warn(f"the posterior is not saved: there is no {folder}", stacklevel=2)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any

@@ -34,7 +34,11 @@ def test_the_first_compilation_is_announced_once(caplog):
 
 
 def test_functions_of_other_packages_are_not_announced(caplog):
-    events = compile_function("other.module", 1) + compile_function("onlinefa_of_mine", 1)
+    events = [
+        event
+        for module in ("other.module", "onlinefa_of_mine", None)
+        for event in compile_function(module, 1)
+    ]
     announcement = CompilationAnnouncement()
     for event in events:
         announcement.notify(event)

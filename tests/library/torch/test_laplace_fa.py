@@ -292,8 +292,52 @@ def test_a_failed_choice_of_the_prior_keeps_the_old_one():
     with pytest.raises(NotFitted):
         posterior.choose_prior_precision([(X, TARGETS)])
     posterior.fit([(X, TARGETS)], random_state=0)
-    with pytest.raises(ValueError, match="candidates=-1"):
-        posterior.choose_prior_precision([(X, TARGETS)], [1.0, -1.0])
-    with pytest.raises(ValueError, match="read only once"):
-        posterior.choose_prior_precision(iter([(X, TARGETS)]))
+    for candidates in ([1.0, -1.0], [], ["evidence"]):
+        with pytest.raises(ValueError, match="must be positive numbers"):
+            posterior.choose_prior_precision([(X, TARGETS)], candidates)
+    with pytest.raises(ValueError, match="batches has no batch"):
+        posterior.choose_prior_precision([])
+    with pytest.raises(ValueError, match="targets have shape"):
+        posterior.choose_prior_precision([(X, TARGETS.expand(-1, 2))])
     assert posterior.prior_precision_ == 5.0
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def test_a_regression_without_errors_has_the_smallest_noise():
+    model = make_network()
+    posterior = LaplaceFA(model, "regression", everything(model), prior_precision=1.0)
+    posterior.fit([(X, model(X).detach())], random_state=0)
+    assert posterior.noise_ == pytest.approx(1e-12, rel=0.01)
+
+
+def test_a_state_of_another_likelihood_or_of_more_factors_is_rejected():
+    model = make_network()
+    state = LaplaceFA(model, "regression", 3).fit([(X, TARGETS)], random_state=0).state_dict()
+    with pytest.raises(CannotRestore, match="of a regression"):
+        LaplaceFA(model, "classification", 3).load_state_dict(state)
+    with pytest.raises(CannotRestore, match="3 factors, more than 2"):
+        LaplaceFA(model, "regression", 2).load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"chunk_size": 0}, "chunk_size=0"), ({}, "one class for each of 30")],
+)
+def test_bad_arguments_of_fit(arguments, message):
+    posterior = LaplaceFA(make_network(3), "classification")
+    with pytest.raises(ValueError, match=message):
+        posterior.fit([(X, CLASSES.repeat(2))], **arguments)
+
+
+def test_a_network_that_squeezes_its_output():
+    plain, squeezed = make_network(), nn.Sequential(*make_network(), nn.Flatten(0))
+    found, expected = (
+        LaplaceFA(model, "regression", 3, noise=1.0, prior_precision=1.0)
+        .fit([(X, TARGETS)], random_state=0)
+        .gaussian()
+        .precision()
+        for model in (squeezed, plain)
+    )
+    torch.testing.assert_close(found, expected)

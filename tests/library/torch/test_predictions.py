@@ -352,3 +352,16 @@ def test_a_model_that_cannot_be_copied_still_predicts():
     assert posterior.predict(INPUTS, 3).shape == (3, 10, 3)
     with pytest.raises(ValueError, match=r"^the model cannot be copied, use predict\(\)"):
         posterior.sample()
+
+
+def test_averages_of_half_precision_are_computed_in_single_precision():
+    model = make_network(nn.Linear(2, 3)).bfloat16()
+    posterior = attached(model)
+    inputs = INPUTS.bfloat16()
+    probabilities = posterior.predict_proba(inputs, 500, random_state=0)
+    assert probabilities.dtype == torch.float32
+    torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(inputs)))
+    outputs = posterior.predict(inputs, 500, random_state=0).float()
+    moments = posterior.predict_moments(inputs, 500, random_state=0)
+    torch.testing.assert_close(moments.mean, outputs.mean(dim=0))
+    torch.testing.assert_close(moments.variance, outputs.var(dim=0, correction=0))
