@@ -185,3 +185,23 @@ def test_paired_differences_of_predictions():
         row = own.loc[dataset]
         sign = "−" if row["difference"] < 0 else ""
         assert f"{sign}{abs(row['difference']):.3f} ± {row['standard_error']:.3f}" in TEXT
+
+
+def test_nuts_as_a_reference():
+    summary = read_summary(FOLDER / "nuts" / "summary" / "gp.parquet")
+    found = summary.set_index(["dataset", "algorithm", "metric"])["mean"]
+    lines = table("dataset | largest R-hat")
+    assert lines.keys() == {"boston", "concrete"}
+    for dataset, cells in lines.items():
+        nuts, laplace = (found[dataset, name] for name in ("nuts", "laplace_all"))
+        assert nuts["r_hat"] < 1.05
+        assert cells == [
+            f"{nuts['r_hat']:.3f}",
+            f"{nuts['effective_sample_size']:.0f}",
+            f"{nuts['function_wasserstein2']:.2f}",
+            f"{laplace['function_wasserstein2']:.2f}",
+            f"{nuts['sd_ratio']:.2f}",
+        ]
+    errors = found["concrete", :, "test_rmse"]
+    stated = f"{errors['nuts']:.2f} instead of {errors['gaussian_process']:.2f}"
+    assert f"a test error of {stated}" in TEXT

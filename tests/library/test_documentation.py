@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.torchvision_import import import_torchvision
+from support.torchvision_import import ignore_warnings, import_torchvision
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +35,8 @@ def test_examples_run_and_print_the_documented_output(page, capsys, tmp_path, mo
     for kind, block in blocks:
         if kind == "python":
             capsys.readouterr()
-            exec(compile(block, page, "exec"), names)
+            with ignore_warnings():
+                exec(compile(block, page, "exec"), names)
         else:
             printed, said = capsys.readouterr().out.split(), block.split()
             assert len(printed) == len(said)

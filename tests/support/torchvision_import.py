@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import warnings
+from contextlib import contextmanager
 
 import torch
 
@@ -25,3 +27,15 @@ def import_torchvision():
             library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _LIBRARIES.append(library)
         importlib.import_module("torchvision")
+
+
+@contextmanager
+def ignore_warnings():
+    """Ignore warnings, for example those of Lightning.
+
+    pytest-xdist imports the module of a warning in its main process, where Lightning cannot be
+    imported if torchvision cannot.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 from support.posteriors import assert_equal, learn
-from support.torchvision_import import import_torchvision
+from support.torchvision_import import ignore_warnings, import_torchvision
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from onlinefa import SWAG, Diagonal, RecursiveEM
-from onlinefa.serialization import CannotRestore
 from onlinefa.torch import NotFitted, TooFewUpdates, WeightPosterior
 
 import_torchvision()
@@ -27,10 +26,11 @@ from onlinefa.torch.lightning import PosteriorCallback  # noqa: E402
 BATCHES, EPOCHS = 6, 4
 ESTIMATOR = RecursiveEM(n_components=2, warm_up=5, block_size=3)
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::UserWarning:lightning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning:lightning"),
-]
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with ignore_warnings():
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -214,11 +214,14 @@ def test_only_fit_reads_the_state_of_a_checkpoint(tmp_path):
     assert learned.posterior.updates == BATCHES * EPOCHS
 
 
-def test_the_state_of_other_settings_is_rejected(tmp_path):
-    fit(callback(), ModelCheckpoint(tmp_path, filename="saved"), max_epochs=1)
-    other = callback(RecursiveEM(n_components=2, warm_up=5, block_size=4))
-    with pytest.raises(CannotRestore, match="block_size"):
-        fit(other, ckpt_path=tmp_path / "saved.ckpt")
+def test_callbacks_with_other_settings_have_states_of_their_own():
+    one, two = callback(), callback(RecursiveEM(n_components=2, warm_up=5, block_size=4))
+    fit(one, two, max_epochs=1)
+    assert one.posterior.updates == two.posterior.updates > 0
+    keys = [
+        PosteriorCallback(SWAG(2), parameters=names).state_key for names in (["a"], ["b"], None)
+    ]
+    assert len({one.state_key, two.state_key, *keys}) == 5
 
 
 # -- several processes -------------------------------------------------------------------------
