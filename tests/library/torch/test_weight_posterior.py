@@ -376,7 +376,7 @@ def test_invalid_models_and_arguments_are_refused():
     with pytest.raises(ValueError, match="samples=0 must be at least 1"):
         posterior.predict(torch.ones(1, 2), samples=0)
     recurrent, _ = attached(Diagonal(), nn.GRU(1, 1))
-    with pytest.raises(TypeError, match="output is a tuple, not a tensor"):
+    with pytest.raises(TypeError, match="output is a tuple: neither a tensor"):
         recurrent.predict(torch.ones(3, 1))
 
 
