@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinefa._arrays import array_namespace, draw_normals
+from onlinefa._arrays import array_namespace, draw_normals, is_finite
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite, copy_like
 
 __all__ = ["PrecisionGaussian"]
@@ -60,7 +60,7 @@ class PrecisionGaussian:
         for name in ("mean", "factors", "diagonal"):
             value = copy_like(getattr(self, name), self.factors)
             object.__setattr__(self, name, value)
-            if not self._xp.isfinite(value).all():
+            if not is_finite(value):
                 raise NotFinite(f"{name} has NaN or infinite entries")
         mean, factors, diagonal = (
             tuple(value.shape) for value in (self.mean, self.factors, self.diagonal)

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-import torch
-
-_LIBRARIES = []  # the names exist as long as these objects
+from conformance.torchvision_operators import declare_missing_operators
 
 
 def import_torchvision():
-    """Import torchvision, if it is installed.
-
-    PyPI's build does not find its own compiled functions if PyTorch has no CUDA. The tests do not
-    call them, so that defining their names is sufficient.
-    """
-    try:
-        importlib.import_module("torchvision")
-    except ModuleNotFoundError:
-        pass
-    except RuntimeError:  # operator torchvision::nms does not exist
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _LIBRARIES.append(library)
-        importlib.import_module("torchvision")
+    """Import torchvision, if it is installed."""
+    with suppress(ModuleNotFoundError):
+        declare_missing_operators()
 
 
 @contextmanager

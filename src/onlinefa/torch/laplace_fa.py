@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.func import functional_call, jvp
 
 from onlinefa.information import InformationSketch
 from onlinefa.precision import PrecisionGaussian
 from onlinefa.serialization import CannotRestore
+from onlinefa.torch._evidence import EvidenceStatistics, maximise
 from onlinefa.torch._gradients import as_matrix, iterate_gradients
 from onlinefa.torch._inputs import (
     Arguments,
@@ -37,8 +36,6 @@ from onlinefa.torch.posterior import (
 
 __all__ = ["LaplaceFA", "NotFitted"]
 
-# Limits of the search for precision and noise: without noise, the evidence is infinite.
-_LOG_LIMITS = (math.log(1e-12), math.log(1e12))
 _STATE = {
     "likelihood",
     "parameters",
@@ -53,22 +50,6 @@ _STATE = {
 
 class NotFitted(ValueError):
     """Exception for a posterior whose method `fit` was not called."""
-
-
-@dataclass
-class _Statistics:
-    """What the evidence depends on, besides the information.
-
-    Attributes
-    ----------
-    targets : float
-        Number of targets.
-    misfit : float
-        Negative log-likelihood of the classes, or half of the sum of squared errors.
-    """
-
-    targets: float = 0.0
-    misfit: float = 0.0
 
 
 class LaplaceFA(Posterior):
@@ -157,7 +138,7 @@ class LaplaceFA(Posterior):
         self._layout = ParameterLayout(model, parameters)
         self._mode: Tensor | None = None
         self._factors = self._diagonal = torch.empty(0)
-        self._statistics = _Statistics()
+        self._statistics = EvidenceStatistics()
         self.prior_precision_ = self.noise_ = math.nan
 
     def __repr__(self) -> str:
@@ -202,7 +183,7 @@ class LaplaceFA(Posterior):
         self._layout.read(self.model, mode)
         self._layout.check_finite(mode)
         sketch = InformationSketch(min(self.n_components, self._layout.dimension))
-        statistics = _Statistics()
+        statistics = EvidenceStatistics()
         with evaluation(model):
             for batch in batches:
                 arguments, targets = _split_batch(batch, get_device(model))
@@ -279,7 +260,7 @@ class LaplaceFA(Posterior):
             "prior_precision": self.prior_precision,
             "noise": self.noise if has_noise else 1.0,
         }
-        found = _maximise(lambda **values: self.log_evidence(**{**given, **values}), start)
+        found = maximise(lambda **values: self.log_evidence(**{**given, **values}), start)
         chosen = {**given, **found}
         self.prior_precision_ = float(chosen["prior_precision"])
         self.noise_ = float(chosen["noise"])
@@ -433,7 +414,7 @@ class LaplaceFA(Posterior):
         device = self._layout.device
         self._mode = state["mode"].to(device)
         self._factors, self._diagonal = (state[key].to(device) for key in ("factors", "diagonal"))
-        self._statistics = _Statistics(*state["statistics"])
+        self._statistics = EvidenceStatistics(*state["statistics"])
         self.prior_precision_, self.noise_ = state["prior_precision"], state["noise"]
 
 
@@ -446,24 +427,6 @@ def _check_positive(name: str, value: Any) -> None:
         return
     if value != "evidence":
         raise ValueError(f"{name}={value!r} must be positive or 'evidence'")
-
-
-def _maximise(function: Callable[..., float], start: Mapping[str, float]) -> dict[str, float]:
-    """Maximise a function of positive numbers, in their logarithms."""
-    if not start:
-        return {}
-
-    def negative(logs: Any) -> float:
-        return -function(**dict(zip(start, np.exp(logs).tolist(), strict=True)))
-
-    found = minimize(
-        negative,
-        np.log(list(start.values())),
-        method="Nelder-Mead",
-        bounds=[_LOG_LIMITS] * len(start),
-        options={"xatol": 1e-3, "fatol": 1e-4},
-    )
-    return dict(zip(start, np.exp(found.x).tolist(), strict=True))
 
 
 def _split_batch(batch: Any, device: torch.device) -> tuple[Arguments, Tensor]:
