@@ -6,14 +6,18 @@ tensor. Operations that the standard does not have are here. PyTorch is not impo
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
 import array_api_compat
 import numpy as np
 from array_api_compat import is_torch_array
+from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "NUMPY",
@@ -29,6 +33,7 @@ __all__ = [
     "iterate_tiles",
     "make_root",
     "to_numpy",
+    "use_one_thread",
 ]
 
 AnyArray = Any
@@ -133,6 +138,30 @@ def is_finite(array: Any) -> bool:
     xp = array_namespace(array)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(xp.isfinite(xp.sum(array))) or bool(xp.all(xp.isfinite(array)))
+
+
+@cache
+def _find_thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def use_one_thread() -> Iterator[None]:
+    """Limit the linear algebra of NumPy and PyTorch to one thread of the CPU.
+
+    The products of a block are too small for several threads. On a machine that is busy, waiting
+    for the slowest thread makes them up to 30 times slower.
+    """
+    torch = sys.modules.get("torch")  # not imported by users of NumPy
+    before = torch.get_num_threads() if torch else 1
+    with _find_thread_pools().limit(limits=1, user_api="blas"):
+        try:
+            if torch:
+                torch.set_num_threads(1)
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(before)
 
 
 def make_root(matrix: Any) -> Any:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from contextlib import AbstractContextManager
-from functools import cache
-from typing import Any, Protocol
-
-from threadpoolctl import ThreadpoolController
+from typing import Protocol
 
 from onlinefa._arrays import (
     AnyArray,
@@ -18,6 +14,7 @@ from onlinefa._arrays import (
     invert_root,
     iterate_tiles,
     make_root,
+    use_one_thread,
 )
 from onlinefa.estimators._moments import compute_mean
 from onlinefa.gaussian import LowRankGaussian
@@ -69,20 +66,6 @@ def split_halves(block: AnyArray) -> list[tuple[AnyArray, AnyArray]]:
     """
     one, two = block[..., ::2, :], block[..., 1::2, :]
     return [(one, two), (two, one)] if block.shape[-2] > 3 else []
-
-
-@cache
-def _find_thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def use_one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which NumPy's matrix products use one thread.
-
-    The products of a block are too small for several threads. On a machine that is busy, waiting
-    for the slowest thread makes them up to 30 times slower.
-    """
-    return _find_thread_pools().limit(limits=1, user_api="blas")
 
 
 class BlockState:

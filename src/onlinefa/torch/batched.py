@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from onlinefa._arrays import invert
+from onlinefa._arrays import invert, invert_root, make_root
 from onlinefa.estimators._block_em import BlockLearner, BlockState, RecursiveModel
 from onlinefa.estimators._shrunk_model import ShrunkModel
 from onlinefa.estimators.base import FactorEstimator, FitDiverged
@@ -33,9 +33,19 @@ from onlinefa.estimators.online_em import OnlineEM as _OnlineEM
 from onlinefa.estimators.online_sga import OnlineSGA as _OnlineSGA
 from onlinefa.estimators.recursive_em import RecursiveEM as _RecursiveEM
 from onlinefa.estimators.shrunk_em import ShrunkEM as _ShrunkEM
+from onlinefa.estimators.stepwise_em import StepwiseEM as _StepwiseEM
 from onlinefa.gaussian import Array, LowRankGaussian, NotFinite
 
-__all__ = ["Batched", "OnlineEM", "OnlineSGA", "RecursiveEM", "ShrunkEM", "build", "supports"]
+__all__ = [
+    "Batched",
+    "OnlineEM",
+    "OnlineSGA",
+    "RecursiveEM",
+    "ShrunkEM",
+    "StepwiseEM",
+    "build",
+    "supports",
+]
 
 
 class Batched(ABC):
@@ -166,6 +176,66 @@ class OnlineSGA(_RowByRow):
         self.psi = torch.exp(self.beta)
 
 
+class StepwiseEM(_RowByRow):
+    """Stepwise EM with averaged statistics (Cappe and Moulines, 2009) for S trials.
+
+    Parameters
+    ----------
+    factors : torch.Tensor of shape (S, D, K)
+        Initial factors, in units of the standard deviations of the columns. The fit has their
+        device and type.
+    exponent : float, default=0.8
+        Rate at which the weights of rows decrease.
+    offset : float, default=300.0
+        The t-th row has the weight (t + offset)^-exponent.
+    warm_up : int, default=100
+        Number of rows whose variances set the scale of the initial model.
+    """
+
+    def __init__(
+        self, factors: Tensor, exponent: float = 0.8, offset: float = 300.0, warm_up: int = 100
+    ) -> None:
+        super().__init__(factors, warm_up)
+        self.exponent, self.offset = exponent, offset
+        self.initial, self.scatter = self.F, torch.zeros_like(self.psi)
+        self.A, self.d2 = torch.zeros_like(self.F), torch.zeros_like(self.psi)
+        self.B = self.eye.expand(len(self.F), -1, -1)
+        self.averages: tuple[Tensor, ...] = self.A, self.B, self.d2
+
+    def _learn(self, d: Tensor, Sigma: Tensor, m: Tensor) -> None:
+        squares = d[:, :, 0] ** 2
+        if self.count <= self.warm_up:
+            # d is the deviation from the mean that includes the row.
+            self.scatter = self.scatter + squares * (self.count / max(self.count - 1, 1))
+            self._begin()
+            return
+        weight = (self.count + self.offset) ** -self.exponent
+        self.A = self.A + weight * (m @ d.mT - self.A)
+        self.B = self.B + weight * (Sigma + m @ m.mT - self.B)
+        self.d2 = self.d2 + weight * (squares - self.d2)
+        self.F = invert(self.B) @ self.A
+        noise = self.d2 - torch.sum(self.F * self.A, dim=1)
+        self.psi = noise.clamp(min=math.sqrt(torch.finfo(noise.dtype).tiny))
+        share = 1 / (self.count - self.warm_up)
+        self.averages = tuple(
+            mean + share * (value - mean)
+            for mean, value in zip(self.averages, (self.A, self.B, self.d2), strict=True)
+        )
+
+    def _begin(self) -> None:
+        """Start from a model with equal parts of the variances, and its own statistics."""
+        half = self.scatter / self.count / 2
+        self.F = self.A = self.initial * torch.sqrt(half)[:, None, :]
+        self.psi = half.clamp(min=math.sqrt(torch.finfo(half.dtype).tiny))
+        self.d2 = torch.sum(self.F**2, dim=1) + self.psi
+        self.averages = self.A, self.B, self.d2
+
+    def _parameters(self) -> tuple[Tensor, Tensor, Tensor]:
+        A, B, d2 = self.averages
+        F = invert_root(make_root(B)) @ A
+        return self.mean, F.mT, (d2 - torch.sum(F**2, dim=1)).clamp(min=0)
+
+
 class RecursiveEM(Batched):
     """Recursive EM for S trials.
 
@@ -218,12 +288,14 @@ _BATCHED: dict[str, Callable[..., Batched]] = {
     "online_sga": OnlineSGA,
     "recursive_em": RecursiveEM,
     "shrunk_em": ShrunkEM,
+    "stepwise_em": StepwiseEM,
 }
 _ESTIMATORS: dict[str, type[FactorEstimator]] = {
     "online_em": _OnlineEM,
     "online_sga": _OnlineSGA,
     "recursive_em": _RecursiveEM,
     "shrunk_em": _ShrunkEM,
+    "stepwise_em": _StepwiseEM,
 }
 # Parameters of the estimator classes that are not settings: `factors` takes their place here.
 _NOT_SETTINGS = {"n_components", "init_factors", "random_state"}

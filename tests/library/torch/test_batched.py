@@ -18,6 +18,7 @@ SETTINGS = {
     "OnlineSGA": {"warm_up": 50, "learning_rate": 0.01},
     "RecursiveEM": {"warm_up": 80, "block_size": 70, "inner_steps": 3},
     "ShrunkEM": {"warm_up": 80, "block_size": 70, "forgetting": 200},
+    "StepwiseEM": {"warm_up": 50, "exponent": 0.7, "offset": 100.0},
 }
 
 
@@ -35,7 +36,7 @@ def factors():
 
 def make_estimator(name, factors):
     """Create an estimator with these initial factors, if it does not find its own."""
-    initial = {"init_factors": factors} if name in ("OnlineEM", "OnlineSGA") else {}
+    initial = {"init_factors": factors} if name in ("OnlineEM", "OnlineSGA", "StepwiseEM") else {}
     return getattr(onlinefa, name)(K, **initial)
 
 
@@ -65,7 +66,7 @@ def test_fits_have_the_precision_of_the_initial_factors(name, rows, factors):
         assert two.relative_frobenius(one) < 1e-4
 
 
-@pytest.mark.parametrize("name", ["OnlineSGA", "RecursiveEM", "ShrunkEM"])
+@pytest.mark.parametrize("name", ["OnlineSGA", "RecursiveEM", "ShrunkEM", "StepwiseEM"])
 def test_a_diverging_trial_does_not_affect_the_others(name, rows, factors):
     wild = rows.copy()
     wild[1] *= 1e200
