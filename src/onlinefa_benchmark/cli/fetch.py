@@ -1,4 +1,4 @@
-"""``onlinefa fetch``: fetch one dataset."""
+"""``onlinefa fetch``: fetch one dataset or one file of weights."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "fetch", help="fetch one dataset; the folder ONLINEFA_DATA_DIR is searched first"
     )
-    parser.add_argument("dataset")
-    parser.add_argument("--output", required=True, type=Path, help="DATASET.npy, in any folder")
+    parser.add_argument("dataset", help="name of a table, an image set, or a file of weights")
+    parser.add_argument(
+        "--output", required=True, type=Path, help="DATASET.npy (weights: .pth), in any folder"
+    )
     parser.set_defaults(command=_fetch)
 
 
@@ -29,8 +31,11 @@ def _fetch(options: argparse.Namespace) -> int:
 
     own = os.environ.get("ONLINEFA_DATA_DIR")
     folder = Path(own).expanduser() if own else None
+    expected = datasets.file_name(options.dataset)
+    if options.output.name != expected:
+        raise UserError(f"--output: the name of the file must be {expected}")
     try:
-        datasets.load(options.dataset, folder, cache=options.output.parent)
+        datasets.fetch(options.dataset, folder, options.output.parent)
     except DataUnavailable as error:
         raise UserError(f"\n{error}") from error
     return 0

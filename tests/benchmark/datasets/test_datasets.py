@@ -32,7 +32,11 @@ OTHERS = {
     "airfoil": (1503, 5),
     "casp": (45730, 9),
     "ccpp": (9568, 4),
+    "compactiv": (8192, 21),
+    "puma32h": (8192, 32),
+    "skillcraft": (3338, 18),
     "winequality_red": (1599, 11),
+    "winequality_white": (4898, 11),
 }
 SHAPES = THESIS | OTHERS
 
