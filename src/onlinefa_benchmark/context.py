@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from onlinefa_benchmark.arrays import Array
+
+if TYPE_CHECKING:
+    from onlinefa_benchmark.cells import Cell
+    from onlinefa_benchmark.datasets.images import ImageData
 
 T = TypeVar("T")
 
@@ -49,6 +54,33 @@ class Checkpoint(Protocol):
 
     def stop(self, estimator: Any, values: Mapping[str, Any]) -> NoReturn:
         """Save the estimator and values for the next attempt, then end this one."""
+
+    def watch(self) -> None:
+        """Announce that the fit checks `is_stop_requested`, saves its state itself and ends."""
+
+    def end(self) -> NoReturn:
+        """End this attempt, after the fit has saved its state itself."""
+
+
+class Workspace(Protocol):
+    """Files with the state of unfinished work, which are deleted when all cells are done."""
+
+    def load(self, name: str) -> dict[str, Any] | None:
+        """Return a saved state; None if there is none."""
+
+    def save(self, name: str, state: Mapping[str, Any]) -> None:
+        """Save a state: tensors, numbers, strings, lists and dicts."""
+
+
+class NoWorkspace:
+    """A workspace that saves nothing."""
+
+    def load(self, name: str) -> dict[str, Any] | None:
+        """Return None."""
+        return None
+
+    def save(self, name: str, state: Mapping[str, Any]) -> None:
+        """Do nothing."""
 
 
 class _SilentPace:
@@ -98,6 +130,14 @@ def _no_tables(name: str) -> tuple[Array, Array]:
     raise LookupError(f"this context has no table '{name}'")
 
 
+def _no_images(name: str) -> ImageData:
+    raise LookupError(f"this context has no image set '{name}'")
+
+
+def _no_weights(name: str) -> Path:
+    raise LookupError(f"this context has no weights '{name}'")
+
+
 @dataclass(frozen=True)
 class Context:
     """Everything that a job provides for the computation of a cell.
@@ -108,6 +148,10 @@ class Context:
         Class of the cell's algorithm.
     read_table : callable
         Return the inputs and targets of a table by its name.
+    read_images : callable
+        Return the images and labels of an image set by its name.
+    weights_path : callable
+        Return the path of a file of pretrained weights by its name.
     metrics : mapping of str to callable
         Metrics that the configuration adds to those of the experiment.
     progress : Progress
@@ -116,14 +160,22 @@ class Context:
         Saves the state of the fit if the job is interrupted.
     cache : Cache
         Results that cells of one job share.
+    workspace : Workspace
+        Files with the state of unfinished work that several cells share.
+    companions : sequence of (Cell, type)
+        The cells that the job computes, this one among them, and the classes of their algorithms.
     device : {"cpu", "cuda"}
         Device on which networks are trained.
     """
 
     algorithm: Any
     read_table: Callable[[str], tuple[Array, Array]] = _no_tables
+    read_images: Callable[[str], ImageData] = _no_images
+    weights_path: Callable[[str], Path] = _no_weights
     metrics: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     progress: Progress = field(default_factory=SilentProgress)
     checkpoint: Checkpoint | None = None
     cache: Cache = field(default_factory=Cache)
+    workspace: Workspace = field(default_factory=NoWorkspace)
+    companions: Sequence[tuple[Cell, Any]] = ()
     device: str = "cpu"

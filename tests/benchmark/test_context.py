@@ -65,5 +65,12 @@ def test_a_context_without_tables_names_the_missing_table():
         Context(None).read_table("yacht")
 
 
+def test_a_context_without_images_or_weights_names_what_is_missing():
+    with pytest.raises(LookupError, match="no image set 'mnist'"):
+        Context(None).read_images("mnist")
+    with pytest.raises(LookupError, match="no weights 'efficientnet_lite0'"):
+        Context(None).weights_path("efficientnet_lite0")
+
+
 def test_silent_progress_yields_all_items():
     assert list(SilentProgress().over("abc", "letters")) == list("abc")

@@ -5,7 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import yaml
 from support.slurm_cluster import command, wait
-from support.slurm_runs import GRID, ROOT, check_to_the_end, finish, on_slurm, rows, start, stop
+from support.slurm_runs import (
+    GRID,
+    ROOT,
+    SOON,
+    check_to_the_end,
+    finish,
+    locally,
+    on_slurm,
+    rows,
+    start,
+    stop,
+)
 
 from onlinefa_benchmark.cli.doctor import examine
 
@@ -78,6 +89,47 @@ def test_a_killed_run_can_be_restarted(cluster, source, disturbed, tmp_path):
     finish(run)
     pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
+
+
+IMAGES = {
+    "datasets": ["digits"],
+    "architectures": ["resnet8"],
+    "algorithms": ["map", "multiswag", "recursive_em", "mc_dropout"],
+    "K": [2],
+    "epochs": 6,
+    "walk_epochs": 2,
+    "batch": 32,
+    "learning_rate": 0.05,
+    "walk_rate": 0.02,
+    "weight_decay": 0.001,
+    "every": 1,
+    "samples": 4,
+    "training_images": 640,
+    "recollection": 100,
+    "test_images": 50,
+    "shifted_images": 5,
+    "unknown_images": 20,
+    "seeds": 1,
+}
+
+
+def test_an_interrupted_training_run_continues_with_the_same_rows(cluster, tmp_path):
+    """Interrupt a job with a GPU as clusters do before they end one, and let it be retried."""
+    settings = {"recursive_em": {"warm_up": 10}}  # of 40 observations
+    config = {"device": "auto", "settings": settings, "images": IMAGES}
+    target = {"target": "results/summary/images.parquet"}
+    expected = locally(tmp_path / "local", config, **target)
+    run = on_slurm(tmp_path / "slurm", config, *SOON, **target)
+    logs = tmp_path / "slurm" / "results" / "logs"
+    log = logs / "fit" / "images/device~auto/dataset~digits/architecture~resnet8/seed~0.log"
+    wait(lambda: log.exists() and "of training" in log.read_text(), 120)
+    job, _ = cluster.running("resnet8")
+    command("scancel", job)  # SIGTERM to all processes, and SIGKILL half a minute later
+    finish(run)
+    assert "continuing from digits-resnet8-0-run" in log.read_text()
+    pd.testing.assert_frame_equal(rows(tmp_path / "slurm"), expected, check_exact=True)
+    assert set(expected["status"]) == {"ok"}
+    assert not list(tmp_path.glob("slurm/results/store/unfinished/runs/*"))
 
 
 def test_resources_that_no_node_has_are_refused_in_one_line(cluster, tmp_path):

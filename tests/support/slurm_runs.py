@@ -15,7 +15,7 @@ from support.running import NO_EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 GRID = {"D": [12], "K": [2], "spectrum": [[1, 10], [1, 100]], "T": [20, 150], "seeds": 2}
-TARGET = ("--", "results/summary/synthetic.parquet")  # figures are not drawn on the cluster
+TARGET = "results/summary/synthetic.parquet"  # figures are not drawn on the cluster
 # A job with a GPU, threads of NumPy, compiled loops: their results could differ by machine.
 EVERY_KIND = {
     "device": "auto",
@@ -37,6 +37,7 @@ def start(
     profile="slurm",
     program=("snakemake",),
     path=(),
+    target=TARGET,
 ):
     """Start Snakemake from the root of the checkout; its output goes to a file."""
     directory.mkdir(exist_ok=True)
@@ -50,7 +51,7 @@ def start(
         run = subprocess.Popen(
             [
                 *(*program, "--profile", profile, "--directory", str(directory)),
-                *("--configfile", str(directory / "config.yaml"), *arguments, *TARGET),
+                *("--configfile", str(directory / "config.yaml"), *arguments, "--", target),
             ],
             cwd=ROOT,
             env=environment,

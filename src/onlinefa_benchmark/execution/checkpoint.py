@@ -3,7 +3,8 @@
 A cluster sends SIGTERM about half a minute before it ends a job. The current fit then writes its
 state to a file named by the cell's digest: arrays and plain values in NumPy's format, without
 pickled objects. The next attempt draws the same observations again, which is cheap, skips those
-that were learned from, and ends with the same bits as an uninterrupted fit.
+that were learned from, and ends with the same bits as an uninterrupted fit. Training runs of deep
+networks, which several cells share, save their state to the workspace of the job instead.
 """
 
 from __future__ import annotations
@@ -73,6 +74,14 @@ class Checkpoint:
     def stop(self, estimator: FactorEstimator, values: Mapping[str, Any]) -> NoReturn:
         """Save an estimator and values for the next attempt, and end this one."""
         self._save({**values, "estimator": save(estimator)})
+        self.end()
+
+    def watch(self) -> None:
+        """Announce that the fit checks `is_stop_requested`, saves its state itself and ends."""
+        self.is_used = True
+
+    def end(self) -> NoReturn:
+        """End this attempt, after the fit has saved its state itself."""
         raise Interrupted("the fit was stopped by SIGTERM and has saved its state")
 
     def delete(self) -> None:
@@ -107,6 +116,7 @@ class StopRequests:
 
     def __init__(self) -> None:
         self._current: Checkpoint | None = None
+        self._is_pending = False
 
     def listen(self) -> None:
         """Install the handler: on SIGTERM, the current fit saves its state.
@@ -118,18 +128,27 @@ class StopRequests:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         current = self._current
-        if current is None or not current.is_used or current.is_stop_requested:
+        if number == signal.SIGALRM or current is None or not current.is_used:
             raise SystemExit(EXIT_CODE)
-        current.is_stop_requested = True
-        signal.alarm(GRACE)
+        # Slurm and terminals signal all processes of a job, and the parent process passes its
+        # signal on: the same request arrives twice.
+        if not current.is_stop_requested:
+            current.is_stop_requested = True
+            signal.alarm(GRACE)
 
     @contextmanager
     def checkpoint(self, path: Path) -> Iterator[Checkpoint]:
-        """Yield the checkpoint of a fit, which is deleted when the fit is done."""
+        """Yield the checkpoint of a fit, which is deleted when the fit is done.
+
+        If the previous fit has finished in spite of a request, the process ends instead.
+        """
+        if self._is_pending:
+            raise SystemExit(EXIT_CODE)
         current = self._current = Checkpoint(path)
         try:
             yield current
             current.delete()
+            self._is_pending = current.is_stop_requested
         finally:
             signal.alarm(0)
             self._current = None

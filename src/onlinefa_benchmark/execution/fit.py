@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +18,13 @@ from onlinefa_benchmark import algorithms, datasets, experiments, metrics
 from onlinefa_benchmark.cells import Bundle, Cell
 from onlinefa_benchmark.construction import build_estimator
 from onlinefa_benchmark.context import Cache, Context
+from onlinefa_benchmark.datasets import images, weights
 from onlinefa_benchmark.execution import devices, errors
 from onlinefa_benchmark.execution.checkpoint import Checkpoint, StopRequests
 from onlinefa_benchmark.execution.child_process import Begin
 from onlinefa_benchmark.execution.events import EventFile
 from onlinefa_benchmark.execution.progress import LoggedProgress
+from onlinefa_benchmark.execution.workspace import FolderWorkspace
 from onlinefa_benchmark.measurement import Measurement
 from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.provenance import Provenance
@@ -62,6 +65,10 @@ class Job:
         Handler of SIGTERM, on which the current fit saves its state.
     cache : Cache
         Results that cells share.
+    companions : sequence of (Cell, type)
+        The cells that have to be fitted, and the classes of their algorithms.
+    workspace : FolderWorkspace or None
+        Files with the state of training runs that cells share.
     """
 
     store: Store
@@ -72,6 +79,8 @@ class Job:
     events: EventFile = field(default_factory=lambda: EventFile(None))
     stop_requests: StopRequests = field(default_factory=StopRequests)
     cache: Cache = field(default_factory=Cache)
+    companions: Sequence[tuple[Cell, Any]] = ()
+    workspace: FolderWorkspace | None = None
 
 
 def fit_bundle(bundle: Bundle, job: Job, output: Path) -> None:
@@ -85,6 +94,15 @@ def fit_bundle(bundle: Bundle, job: Job, output: Path) -> None:
     missing = [cell for digest, cell in cells.items() if digest not in found]
     log.info("%s: %d of %d cells are in the store", bundle.name, len(found), len(cells))
     device = devices.resolve(missing[0].device) if missing else "cpu"
+    workspace = FolderWorkspace(job.store.workspace(bundle.digest()))
+    workspace.discard_abandoned()
+    # A cell that an earlier process was killed in takes part no more.
+    companions = [
+        (cell, algorithms.load(cell.base_algorithm))
+        for cell in missing
+        if cell.digest() not in job.killed
+    ]
+    job = replace(job, companions=companions, workspace=workspace)
     failed, too_large = dict(job.killed), list[str]()
     for batch in _batches(bundle, missing, device):
         undecided = [cell for cell in batch if cell.digest() not in failed]
@@ -102,6 +120,7 @@ def fit_bundle(bundle: Bundle, job: Job, output: Path) -> None:
         job.store.put_failure(cells[digest], digest, table)
         found[digest] = table
     result_file.write(pa.concat_tables(found[digest] for digest in cells), output)
+    workspace.delete()
 
 
 def _read_store(digests: Iterable[str], store: Store) -> dict[str, pa.Table]:
@@ -197,6 +216,8 @@ def _fit(cells: list[Cell], job: Job, device: str) -> dict[str, pa.Table]:
     path = job.store.checkpoint(cells[0].digest())
     with nullcontext() if is_batch else job.stop_requests.checkpoint(path) as checkpoint:
         context = new_context(cells, job.tables, device, checkpoint, job.cache)
+        if job.workspace is not None:
+            context = replace(context, workspace=job.workspace, companions=job.companions)
         start = perf_counter()
         provenance = Provenance(devices.describe(device))
         measurements = compute(cells, context, is_batch)
@@ -233,6 +254,8 @@ def new_context(
     return Context(
         algorithm=algorithm,
         read_table=lambda name: datasets.read(name, tables),
+        read_images=lambda name: images.read(name, tables),
+        weights_path=lambda name: weights.read(name, tables),
         metrics={name: metrics.load(name).measure for name in cell.metrics},
         progress=LoggedProgress(_shorten(cells)),
         checkpoint=checkpoint,

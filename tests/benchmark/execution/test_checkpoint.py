@@ -12,7 +12,7 @@ import pytest
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa_benchmark import algorithms
 from onlinefa_benchmark.cells import Cell
-from onlinefa_benchmark.execution.checkpoint import Checkpoint, Interrupted, StopRequests
+from onlinefa_benchmark.execution.checkpoint import EXIT_CODE, Checkpoint, Interrupted, StopRequests
 from onlinefa_benchmark.execution.fit import compute, new_context
 from onlinefa_benchmark.experiments.synthetic import computation
 
@@ -147,9 +147,31 @@ def test_a_fit_that_does_not_save_its_state_is_ended(tmp_path, requests):
     assert end.value.code == 143
 
 
-def test_a_second_signal_ends_a_fit_that_has_not_saved_its_state_yet(tmp_path, requests):
-    with pytest.raises(SystemExit), requests.checkpoint(tmp_path / "digest.npz") as checkpoint:
+def test_the_same_request_from_the_parent_process_does_not_end_a_fit(tmp_path, requests):
+    """Signals of a process group arrive twice: directly, and passed on by the parent."""
+    with requests.checkpoint(tmp_path / "digest.npz") as checkpoint:
         checkpoint.is_used = True
         send_sigterm()
-        assert checkpoint.is_stop_requested
         send_sigterm()
+        assert checkpoint.is_stop_requested
+
+
+def test_no_further_fit_starts_after_one_that_has_finished_in_spite_of_a_request(
+    tmp_path, requests
+):
+    with requests.checkpoint(tmp_path / "first.npz") as checkpoint:
+        checkpoint.is_used = True
+        send_sigterm()
+    with pytest.raises(SystemExit) as end, requests.checkpoint(tmp_path / "second.npz"):
+        pass
+    assert end.value.code == EXIT_CODE
+
+
+def test_a_fit_that_does_not_save_its_state_in_time_is_ended(tmp_path, requests):
+    with requests.checkpoint(tmp_path / "digest.npz") as checkpoint:
+        checkpoint.is_used = True
+        send_sigterm()
+        with pytest.raises(SystemExit) as end:
+            os.kill(os.getpid(), signal.SIGALRM)
+            len("")
+    assert end.value.code == EXIT_CODE

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from support.small_jobs import FakeFits, bundle_of, fit
 
-from onlinefa_benchmark.execution.fit import OutOfMemory
+from onlinefa_benchmark.datasets.base import DataUnavailable
+from onlinefa_benchmark.execution.fit import OutOfMemory, new_context
 from onlinefa_benchmark.storage.result_file import bundle_path
 from onlinefa_benchmark.storage.schema import FAILED, schema
 
@@ -103,3 +104,12 @@ def test_a_fault_of_the_machine_fails_the_job(fits, tmp_path, error):
     with pytest.raises(type(error)):
         fit(BUNDLE, tmp_path, is_last_attempt=True)
     assert not bundle_path(BUNDLE, tmp_path / "cells").exists()
+
+
+def test_the_context_reads_images_and_weights_from_the_folder_of_fetched_data(tmp_path):
+    context = new_context(BUNDLE.cells()[:1], tmp_path)
+    assert len(context.read_images("digits").labels) == 1797
+    with pytest.raises(DataUnavailable, match=f"{tmp_path / 'mnist.npy'}: does not exist"):
+        context.read_images("mnist")
+    with pytest.raises(DataUnavailable, match=f"{tmp_path / 'efficientnet_lite0.pth'}: does not"):
+        context.weights_path("efficientnet_lite0")

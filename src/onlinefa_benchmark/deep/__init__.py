@@ -1,0 +1,1 @@
+"""Deep networks for images: architectures, data, and training runs that feed posteriors."""
