@@ -62,7 +62,7 @@ def summary_of(*frames):
     return summarise(rows, metrics_of(rows), REFERENCES)
 
 
-def comparison_of(*frames, baseline="batch_svd"):
+def comparison_of(*frames, baseline="batch_svd", overlap=0.0, asked=None):
     """Compare the algorithms in frames of one experiment."""
     rows = fill_in_failures(pd.concat(frames, ignore_index=True))
-    return compare(rows, baseline, metrics_of(rows), REFERENCES)
+    return compare(rows, baseline, metrics_of(rows), REFERENCES, overlap, asked)

@@ -1,8 +1,9 @@
 """Comparisons: tests of all algorithms against one of them, and ranks of algorithms.
 
 Only the last step is compared. The family of tests over which p is adjusted is everything that one
-table prints: all algorithms in all settings of an experiment, by one metric. The adjustment does
-not cover a search through many metrics for one that shows a difference.
+table tests: all algorithms in all settings of an experiment, or those that the configuration asks
+for, by one metric. The adjustment does not cover a search through many metrics for one that shows a
+difference.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from onlinefa_benchmark.config import Config
 from onlinefa_benchmark.metrics.base import Metric
 from onlinefa_benchmark.statistics.frames import compute_losses
 from onlinefa_benchmark.statistics.paired_differences import mean_ranks, paired
-from onlinefa_benchmark.statistics.significance import holm, seeds_needed
+from onlinefa_benchmark.statistics.significance import (
+    detectable_difference,
+    holm,
+    seeds_needed,
+    t_test,
+)
 from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.schema import FAILED, key_columns
 
@@ -33,6 +39,8 @@ def compare(
     baseline: str,
     metrics: Mapping[str, Metric],
     references: Collection[str],
+    overlap: float = 0.0,
+    asked: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Compare all algorithms with one of them, seed by seed, at the last step.
 
@@ -46,13 +54,19 @@ def compare(
         Metrics to compare by, by name. Values that have an index are not compared.
     references : collection of str
         Reference algorithms. They take part only if they are `baseline`, and are never ranked.
+    overlap : float, default=0
+        Ratio of test rows to training rows if seeds are splits of a table.
+    asked : collection of str, optional
+        Algorithms that are tested; by default all of them.
 
     Returns
     -------
     DataFrame
         One row per setting, metric and algorithm, including the baseline: `difference` of losses
         (negative if better than the baseline), its `standard_error`, `pairs`, `lost` pairs,
-        `effect` and `p` of Wilcoxon's test, `p_holm`, `seeds_needed` and `mean_rank`.
+        `effect` and `p` of Wilcoxon's test, `p_holm`, `p_t` of the paired t test, which is
+        corrected for the overlap, and its `p_t_holm`, `seeds_needed`, the `detectable` difference
+        and `mean_rank`.
     """
     setting = [
         *(key for key in key_columns(str(rows["experiment"].iloc[0])) if key not in _VARYING),
@@ -66,7 +80,8 @@ def compare(
     parts = [
         _compare_metric(part, baseline, setting, references) for _, part in rows.groupby("metric")
     ]
-    return pd.concat(parts, ignore_index=True).assign(compared_with=baseline)
+    tested = [_test(part, overlap, asked) for part in parts]
+    return pd.concat(tested, ignore_index=True).assign(compared_with=baseline)
 
 
 def _compare_metric(
@@ -96,10 +111,28 @@ def _compare_metric(
         table[baseline] = np.nan
     for part in (paired(table, setting, baseline), ranks):
         compared = compared.merge(part.reset_index(), how="left", on=[*setting, "algorithm"])
-    compared = compared.fillna({"pairs": 0, "lost": 0}).astype({"pairs": int, "lost": int})
-    deviation = compared["standard_error"] * np.sqrt(compared["pairs"])
-    needed = seeds_needed(compared["difference"].to_numpy(), deviation.to_numpy())
-    return compared.assign(p_holm=holm(compared["p"].to_numpy()), seeds_needed=needed)
+    return compared.fillna({"pairs": 0, "lost": 0}).astype({"pairs": int, "lost": int})
+
+
+def _test(compared: pd.DataFrame, overlap: float, asked: Collection[str] | None) -> pd.DataFrame:
+    """Add the results of tests to the differences by one metric."""
+    if "pairs" not in compared:  # nothing is measured by this metric
+        return compared
+    is_asked = compared["algorithm"].isin(list(asked or compared["algorithm"]))
+    pairs, difference = compared["pairs"].to_numpy(float), compared["difference"].to_numpy()
+    deviation = compared["standard_error"].to_numpy() * np.sqrt(pairs)
+    p = np.where(is_asked, compared["p"], np.nan)
+    # A lost pair has no difference, so that the t test does not hold.
+    holds = (is_asked & (compared["lost"] == 0)).to_numpy()
+    p_t = np.where(holds, t_test(difference, deviation, pairs, overlap), np.nan)
+    return compared.assign(
+        p=p,
+        p_holm=holm(p),
+        p_t=p_t,
+        p_t_holm=holm(p_t),
+        seeds_needed=seeds_needed(difference, deviation, overlap),
+        detectable=detectable_difference(deviation, pairs, overlap),
+    )
 
 
 def _round_losses(values: pd.Series) -> pd.Series:
@@ -134,6 +167,13 @@ def write_comparison(
     assert own.compared_with is not None
     columns = [*key_columns(experiment), "step", "metric", "i", "j", "value", "status"]
     rows = read_measurements(bundles, folder, columns)
-    metrics = experiments.load(experiment).all_metrics(own)
-    comparison = compare(rows, own.compared_with, metrics, config.references(experiment))
+    described = experiments.load(experiment)
+    comparison = compare(
+        rows,
+        own.compared_with,
+        described.all_metrics(own),
+        config.references(experiment),
+        described.overlap,
+        own.compared_algorithms,
+    )
     result_file.write(pa.Table.from_pandas(comparison, preserve_index=False), output)

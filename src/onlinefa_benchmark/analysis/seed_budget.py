@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from onlinefa_benchmark.cells import Group
 from onlinefa_benchmark.experiments._config import setting_name
@@ -65,11 +68,18 @@ class SeedDecision:
         Number of seeds that it has.
     standings : tuple of Standing
         Algorithms that count towards the target.
+    deviation : float
+        Standard deviation of the paired differences to the best algorithm, the median over
+        algorithms; NaN if there is none.
+    overlap : float
+        Ratio of test rows to training rows if seeds are splits of a table.
     """
 
     setting: str
     seeds: int
     standings: tuple[Standing, ...]
+    deviation: float = math.nan
+    overlap: float = 0.0
 
     @property
     def wanted(self) -> int:
@@ -86,9 +96,22 @@ class SeedDecision:
 
     def _format_decision(self) -> str:
         if self.wanted > self.seeds:
-            return f"{self.wanted - self.seeds} more"
-        is_met = all(standing.is_met for standing in self.standings)
-        return "met" if is_met else "not met, and no more are allowed"
+            decision = f"{self.wanted - self.seeds} more"
+        else:
+            is_met = all(standing.is_met for standing in self.standings)
+            decision = "met" if is_met else "not met, and no more are allowed"
+        return decision + self._format_detectable()
+
+    def _format_detectable(self) -> str:
+        """Return which differences are detected now, and with the number of seeds wanted."""
+        from onlinefa_benchmark.statistics.significance import detectable_difference
+
+        numbers = np.array(sorted({self.seeds, self.wanted}))
+        found = detectable_difference(np.array(self.deviation), numbers, self.overlap)
+        if np.isnan(found).all():
+            return ""
+        text = f"; detectable difference {found[0]:.2g}"
+        return text if len(found) == 1 else f"{text}, with them {found[1]:.2g}"
 
 
 def decide_seeds(
@@ -96,6 +119,7 @@ def decide_seeds(
     groups: Iterable[Group],
     summary: pd.DataFrame,
     references: Collection[str],
+    overlap: float = 0.0,
 ) -> list[SeedDecision]:
     """Decide for each setting of an experiment how many seeds it should have.
 
@@ -109,6 +133,8 @@ def decide_seeds(
         Its summary.
     references : collection of str
         Reference algorithms, which do not count towards the target.
+    overlap : float, default=0
+        Ratio of test rows to training rows if seeds are splits of a table.
     """
     rule = config.more_seeds
     if rule is None:
@@ -123,6 +149,8 @@ def decide_seeds(
             setting,
             max(len(config.seeds_of(group.axes)) for group in own),
             tuple(_find_standings(config, rule, own, records, references)),
+            _find_deviation(own, records),
+            overlap,
         )
         for setting, own in settings.items()
     ]
@@ -152,6 +180,18 @@ def _find_standings(
         allowed = min(rule.most, config.seeds_allowed(group.axes) or rule.most)
         wanted = min(allowed, seeds_for(target, int(row["seeds"]), error))
         yield Standing(algorithm, error, target, wanted)
+
+
+def _find_deviation(groups: list[Group], records: list[dict[Any, Any]]) -> float:
+    """Return the median standard deviation of differences to the best algorithm of a setting."""
+    found = {tuple(row[axis] for axis in groups[0].axes): row for row in records}
+    rows = [found.get(tuple(group.axes.values())) for group in groups]
+    deviations = [
+        row["behind_error"] * math.sqrt(row["ok"])
+        for row in rows
+        if row and row["behind_error"] > 0
+    ]
+    return median(deviations) if deviations else math.nan
 
 
 def seeds_for(target: float, seeds: int, error: float) -> int:

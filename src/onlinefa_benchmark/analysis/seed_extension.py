@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from onlinefa_benchmark import experiments
 from onlinefa_benchmark.analysis.seed_budget import decide_seeds
 from onlinefa_benchmark.analysis.summary import read_summary
 from onlinefa_benchmark.cells import Group
@@ -38,6 +39,7 @@ def extend_seeds(config: Config, summaries: Path, path: Path) -> list[str]:
             _groups(config, name),
             read_summary(summaries / f"{name}.parquet"),
             config.references(name),
+            experiments.load(name).overlap,
         )
         new = counts.setdefault(name, {})
         new |= {

@@ -69,6 +69,7 @@ def write_figures(
     folder: Path,
     datasets: Iterable[str] | None = None,
     added: Sequence[str] = (),
+    data: Path | None = None,
 ) -> None:
     """Draw all figures of an experiment, in all formats.
 
@@ -86,6 +87,8 @@ def write_figures(
         Datasets for figures with one picture for each; by default all of the summary.
     added : sequence of str
         Names of the metrics that the configuration adds.
+    data : Path, optional
+        Folder of fetched datasets, for figures that show them.
     """
     import matplotlib.pyplot as plt
     import pandas as pd
@@ -98,16 +101,16 @@ def write_figures(
     for figure, dataset in list_pictures(experiment, names, compared is not None, added):
         rows = summarised if compared is None or not figure.from_comparison else compared
         own = rows[rows["dataset"] == dataset] if dataset else rows
-        drawing, name = _draw(experiment, figure, own), picture_name(figure, dataset)
+        drawing, name = _draw(experiment, figure, own, data), picture_name(figure, dataset)
         save(drawing, [folder / f"{name}.{suffix}" for suffix in FORMATS])
         plt.close(drawing)
 
 
-def _draw(experiment: Experiment, figure: Figure, rows: pd.DataFrame) -> Drawing:
+def _draw(experiment: Experiment, figure: Figure, rows: pd.DataFrame, data: Path | None) -> Drawing:
     from onlinefa_benchmark.plotting.final_values import draw_final_values
 
     if not figure.metric:
-        drawing: Drawing = experiment.draw(figure, rows)
+        drawing: Drawing = experiment.draw(figure, rows, data)
         return drawing
     metric = metrics.load(figure.metric).named(figure.metric)
     return draw_final_values(rows, metric, experiment.setting_axes)

@@ -25,7 +25,10 @@ _RESULTS = frozenset(
         "effect",
         "p",
         "p_holm",
+        "p_t",
+        "p_t_holm",
         "seeds_needed",
+        "detectable",
         "mean_rank",
         "compared_with",
     )

@@ -96,10 +96,52 @@ def smallest_p(pairs: int, tests: int) -> float:
     return min(1.0, tests * 2.0 ** (1 - pairs)) if pairs else 1.0
 
 
-def power(pairs: Array, effect: Array) -> Array:
+def standard_error(deviation: Array, pairs: Array, overlap: float = 0.0) -> Array:
+    """Compute the standard error of a mean of paired differences.
+
+    Splits of one table share rows, so that their differences are correlated and the variance of
+    their mean does not fall to zero. Nadeau and Bengio, "Inference for the generalization error",
+    Machine Learning 52, 2003, estimate it as (1 / pairs + overlap) times the variance of the
+    differences, with the ratio of test rows to training rows as `overlap`.
+
+    Parameters
+    ----------
+    deviation : array
+        Standard deviations of differences.
+    pairs : array
+        Numbers of pairs.
+    overlap : float, default=0
+        Ratio of test rows to training rows; 0 for independent pairs.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return deviation * np.sqrt(1 / pairs + overlap)
+
+
+def t_test(difference: Array, deviation: Array, pairs: Array, overlap: float = 0.0) -> Array:
+    """Perform paired t tests; with an overlap, corrected resampled t tests.
+
+    Parameters
+    ----------
+    difference, deviation, pairs : array
+        Mean differences, standard deviations of differences, and numbers of pairs.
+    overlap : float, default=0
+        As for `standard_error`.
+
+    Returns
+    -------
+    array
+        Two-sided p; NaN with fewer than two pairs, or if all differences are zero.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(difference) / standard_error(deviation, pairs, overlap)
+        return 2 * scipy.stats.t.sf(t, np.where(pairs > 1, pairs - 1, np.nan))
+
+
+def power(pairs: Array, effect: Array, overlap: float = 0.0) -> Array:
     """Compute the power of a paired t test at 5 %.
 
-    Exact for normal differences, by the noncentral t distribution.
+    Exact for normal differences, by the noncentral t distribution. With an overlap, it is that of
+    the corrected test, under the correlation of splits for which its standard error is right.
 
     Parameters
     ----------
@@ -107,13 +149,56 @@ def power(pairs: Array, effect: Array) -> Array:
         Numbers of pairs.
     effect : array
         Mean differences in units of the standard deviation of differences.
+    overlap : float, default=0
+        As for `standard_error`.
     """
-    freedom, shift = pairs - 1, effect * np.sqrt(pairs)
+    freedom, shift = pairs - 1, effect / standard_error(np.ones_like(effect), pairs, overlap)
+    return _power_of_shift(freedom, shift)
+
+
+def _power_of_shift(freedom: Array, shift: Array) -> Array:
     edge = scipy.stats.t.isf(LEVEL / 2, freedom)
-    return scipy.stats.nct.sf(edge, freedom, shift) + scipy.stats.nct.cdf(-edge, freedom, shift)
+    # SciPy's probability of the wrong sign is NaN where it is negligible.
+    wrong_sign = np.nan_to_num(scipy.stats.nct.cdf(-edge, freedom, shift))
+    return scipy.stats.nct.sf(edge, freedom, shift) + wrong_sign
 
 
-def seeds_needed(difference: Array, deviation: Array) -> Array:
+def detectable_difference(deviation: Array, pairs: Array, overlap: float = 0.0) -> Array:
+    """Compute the smallest true difference that a paired t test finds with a power of 80 %.
+
+    Parameters
+    ----------
+    deviation : array
+        Standard deviations of differences.
+    pairs : array
+        Numbers of pairs.
+    overlap : float, default=0
+        As for `standard_error`.
+
+    Returns
+    -------
+    array
+        Differences; NaN with fewer than two pairs.
+    """
+    deviation, pairs = np.broadcast_arrays(np.asarray(deviation, float), np.asarray(pairs, float))
+    shifts = np.array([_detectable_shift(int(n)) for n in pairs.ravel()]).reshape(pairs.shape)
+    return shifts * standard_error(deviation, pairs, overlap)
+
+
+@cache
+def _detectable_shift(pairs: int) -> float:
+    """Return the difference in standard errors that is found with a power of 80 %."""
+    if pairs < 2:
+        return float("nan")
+    freedom = np.array(pairs - 1.0)
+
+    def excess(shift: float) -> float:
+        return float(_power_of_shift(freedom, np.array(shift))) - POWER
+
+    return float(scipy.optimize.brentq(excess, 0.0, 20.0))
+
+
+def seeds_needed(difference: Array, deviation: Array, overlap: float = 0.0) -> Array:
     """Compute the least number of pairs that shows a mean difference with a power of 80 %.
 
     The number is for one test, without adjustment, and assumes that the observed mean and standard
@@ -123,6 +208,8 @@ def seeds_needed(difference: Array, deviation: Array) -> Array:
     ----------
     difference, deviation : array
         Mean differences, and standard deviations of differences.
+    overlap : float, default=0
+        As for `standard_error`.
 
     Returns
     -------
@@ -138,12 +225,14 @@ def seeds_needed(difference: Array, deviation: Array) -> Array:
     effect = np.clip(effect, None, 100)
     known = sum(scipy.stats.norm.isf([LEVEL / 2, 1 - POWER]))
     with np.errstate(divide="ignore"):
-        least = np.ceil((known / effect) ** 2).clip(2)
+        inverse = (effect / known) ** 2 - overlap
+        least = np.ceil(1 / np.where(inverse > 0, inverse, 0.0)).clip(2)
     waiting = least <= MOST_SEEDS
     while waiting.any():
         enough = np.zeros_like(waiting)
-        enough[waiting] = power(least[waiting], effect[waiting]) >= POWER
+        enough[waiting] = power(least[waiting], effect[waiting], overlap) >= POWER
         needed[enough] = least[enough]
         waiting &= ~enough
         least[waiting] += 1
+        waiting &= least <= MOST_SEEDS
     return needed

@@ -53,6 +53,7 @@ def pairs():
     found = set()
     for name in experiments.names():
         known = experiments.load(name).Config.known_algorithms()
+        known = [each.removeprefix(algorithms.DEEP) for each in known]
         found |= set(combinations(sorted({*known, *variants}), 2))
     return sorted(found)
 
@@ -70,7 +71,7 @@ def test_the_simulation_of_colour_vision():
 def test_every_algorithm_has_a_separate_entry():
     names = algorithms.names()
     assert len(names) > 25
-    assert set(names) <= set(_LOOKS)
+    assert {name.removeprefix(algorithms.DEEP) for name in names} <= set(_LOOKS)
     labels = [look(name).label for name in _LOOKS]
     assert len(set(labels)) == len(labels)
     assert sort_algorithms(sorted(_LOOKS)) == list(_LOOKS)

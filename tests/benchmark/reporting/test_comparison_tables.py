@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from support.result_rows import ANGLE, METRIC, comparison_of, make_rows
 
 from onlinefa_benchmark import experiments
@@ -100,15 +101,60 @@ def test_the_caption_reports_differences_that_cannot_be_significant():
 def test_tables_in_all_formats(tmp_path):
     comparison = of_datasets(seeds=2)
     _, markdown, latex, html = write(tmp_path, "compared", make_table(GP, comparison, DISTANCE))
-    assert "| boston | 50 | deep ensemble | 1.0000 ± 0.0000 | 1.000 |  | 2 |" in markdown
-    assert "splits of a table" in markdown
+    assert (
+        "| boston | 50 | deep ensemble | 1.0000 ± 0.0000 | 0 | 1.000 | < 0.001 |  | 2 |" in markdown
+    )
+    assert "the corrected resampled t test" in markdown
     assert r"& $1.0000 \pm 0.0000$ &" in latex
     assert len(pd.read_csv(tmp_path / "compared.csv")) == 3 * 4 * 2
-    assert "<td>1.0000 ± 0.0000</td><td>1.000</td><td></td><td>2</td>" in html
+    assert "<td>1.0000 ± 0.0000</td><td>0</td><td>1.000</td><td>&lt; 0.001</td><td></td>" in html
     _, markdown, _, _ = write(tmp_path, "ranks", ranks.make_table(comparison, GP.all_metrics()))
     assert "| MAP | 1.00 | – |" in markdown
     assert "| critical difference | 2.35 | – |" in markdown
     assert "| Friedman's p | 0.0074 | – |" in markdown  # the tail of 12 beyond three degrees
+
+
+def test_splits_that_overlap_need_both_tests():
+    # All differences are positive. With the mean 0.7875 and the deviation 1.334, the corrected
+    # standard error is 1.334 sqrt(1/12 + 1/9) = 0.588, so that t = 1.339 and p = 0.208.
+    few = np.array([0.05] * 9 + [3.0] * 3)
+    comparison = comparison_of(
+        *(
+            make_rows(
+                name,
+                values,
+                "function_wasserstein2",
+                experiment="gp",
+                dataset="boston",
+                width=50,
+                spectrum=None,
+            )
+            for name, values in (
+                ("swag", np.zeros(12)),
+                ("map", few),
+                ("laplace", 5.0 + few),
+            )
+        ),
+        baseline="swag",
+        overlap=GP.overlap,
+    )
+    found = compared_rows(GP, comparison, DISTANCE).set_index("algorithm")
+    assert (found["p_holm"] < 0.05).all()
+    assert found["shown"].to_dict() == {"map": "", "laplace": "worse"}
+    assert found.loc["map", "p_t_holm"] == pytest.approx(0.208, abs=5e-4)
+
+
+def test_only_algorithms_that_are_asked_for_are_tested():
+    frames = [
+        make_rows("batch_svd", np.arange(8.0)),
+        make_rows("diagonal", np.arange(8.0) + 1),
+        make_rows("online_em", np.arange(8.0) - 1),
+    ]
+    found = comparison_of(*frames, asked=["diagonal"]).set_index("algorithm")
+    # One test, not two: the smallest p of eight pairs is 2 / 2^8.
+    assert found.loc["diagonal", "p_holm"] == 2 / 2**8
+    assert np.isnan(found.loc["online_em", ["p", "p_holm", "p_t", "p_t_holm"]].astype(float)).all()
+    assert found.loc["online_em", "difference"] == -1
 
 
 def test_a_metric_that_does_not_measure_algorithms_has_no_rows(tmp_path):

@@ -388,6 +388,6 @@ def test_a_numeric_column_axis_is_the_horizontal_axis_of_a_chart():
         "codes": [0, 1],
         "numbers": [50, 200],
     }
-    network = summary.assign(experiment="network", metric="test_nll")
+    network = summary.assign(experiment="network", noise="evidence", metric="test_nll")
     metrics = experiments.load("network").all_metrics()
     assert charts.make_chart(experiments.load("network"), network, metrics)["x"] is None

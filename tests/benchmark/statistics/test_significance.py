@@ -9,11 +9,14 @@ import pytest
 from scipy import stats
 
 from onlinefa_benchmark.statistics.significance import (
+    detectable_difference,
     holm,
     power,
     seeds_needed,
     signed_rank,
     smallest_p,
+    standard_error,
+    t_test,
 )
 
 
@@ -84,3 +87,73 @@ def test_seeds_needed_are_minimal():
 def test_seeds_needed_in_limiting_cases():
     needed = seeds_needed(np.array([0.0, 1.0, 1e-9, np.nan, 0.0]), np.array([1.0, 0, 1, 1, 0]))
     np.testing.assert_array_equal(needed, [np.inf, 2, np.inf, np.nan, np.nan])
+
+
+# -- t tests, with and without overlapping splits --------------------------------------------------
+
+
+def test_the_t_test_equals_scipy():
+    differences = np.random.default_rng(0).normal(0.4, 1, 12)
+    mean, deviation = differences.mean(), differences.std(ddof=1)
+    found = t_test(np.array([mean]), np.array([deviation]), np.array([12]))
+    assert found == pytest.approx([stats.ttest_1samp(differences, 0).pvalue])
+
+
+def test_the_corrected_test_by_hand():
+    # Ten splits of nine to one, mean difference 0.3, deviation 0.5: the standard error is
+    # 0.5 sqrt(1/10 + 1/9) = 0.2297, and t = 1.306 with nine degrees of freedom.
+    error = standard_error(np.array([0.5]), np.array([10]), 1 / 9)
+    assert error == pytest.approx([0.22973], abs=1e-5)
+    p = t_test(np.array([0.3]), np.array([0.5]), np.array([10]), 1 / 9)
+    assert p == pytest.approx([2 * stats.t.sf(0.3 / 0.229734, 9)], rel=1e-4)
+
+
+def test_t_tests_without_a_deviation_or_with_one_pair():
+    p = t_test(np.array([1.0, 0.0, 1.0, np.nan]), np.array([0.0, 0, 1, 1]), np.array([5, 5, 1, 5]))
+    np.testing.assert_array_equal(p, [0, np.nan, np.nan, np.nan])
+
+
+def correlated_differences(random, pairs, overlap, trials):
+    """Draw differences of variance 1, with the correlation for which the corrected test holds.
+
+    The variance of their mean is 1 / n + (1 - 1 / n) rho, and the mean of the sample variance is
+    1 - rho. The ratio of the two is 1 / n + overlap for rho = overlap / (1 + overlap).
+    """
+    rho = overlap / (1 + overlap)
+    common = random.normal(size=(trials, 1))
+    own = random.normal(size=(trials, pairs))
+    return np.sqrt(rho) * common + np.sqrt(1 - rho) * own
+
+
+def test_the_corrected_test_has_its_level_for_correlated_splits():
+    trials, overlap = 4000, 1 / 9
+    drawn = correlated_differences(np.random.default_rng(1), 20, overlap, trials)
+    means, deviations = drawn.mean(axis=1), drawn.std(axis=1, ddof=1)
+    pairs = np.full(trials, 20)
+    corrected = np.mean(t_test(means, deviations, pairs, overlap) < 0.05)
+    plain = np.mean(t_test(means, deviations, pairs) < 0.05)
+    assert corrected == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / trials))
+    assert plain > 0.2  # the splits are not independent
+
+
+@pytest.mark.parametrize("overlap", [0, 1 / 9])
+def test_the_detectable_difference_is_found_with_a_power_of_80_per_cent(overlap):
+    pairs = np.array([2, 3, 10, 20, 200])
+    found = detectable_difference(np.full(5, 0.3), pairs, overlap)
+    assert power(pairs, found / 0.3, overlap) == pytest.approx(np.full(5, 0.8))
+    assert np.isnan(detectable_difference(np.array([0.3]), np.array([1]))).all()
+
+
+def test_the_detectable_difference_equals_published_tables():
+    # Paired t test, two-sided, 5 %, power 80 %, 34 pairs: G*Power has an effect of 0.495.
+    assert detectable_difference(np.ones(1), np.array([34])) == pytest.approx([0.495], abs=5e-4)
+
+
+def test_overlapping_splits_have_a_floor_below_which_nothing_is_detected():
+    # With many splits the detectable difference approaches (1.960 + 0.842) sqrt(1/9) deviations.
+    many = detectable_difference(np.ones(1), np.array([1000]), 1 / 9)
+    assert many == pytest.approx([2.8016 / 3], rel=0.01)
+    needed = seeds_needed(np.array([0.9, 1.0]), np.ones(2), 1 / 9)
+    assert needed[0] == np.inf
+    assert power(needed[1:], np.ones(1), 1 / 9) >= 0.8
+    assert power(needed[1:] - 1, np.ones(1), 1 / 9) < 0.8

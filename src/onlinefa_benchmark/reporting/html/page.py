@@ -146,6 +146,7 @@ def _collect_tests(each: Material) -> list[dict[str, Any]]:
             "metric": metric.name,
             "caption": compared.caption(each.experiment, rows, metric),
             "settings": each.experiment.setting_keys,
+            "overlap": each.experiment.overlap > 0,
             "lines": [_make_line(row, axes) for row in rows.to_dict("records")],
         }
         for metric, rows in tested
@@ -154,7 +155,16 @@ def _collect_tests(each: Material) -> list[dict[str, Any]]:
 
 
 def _make_line(row: Mapping[Hashable, Any], axes: Sequence[Axis]) -> dict[str, Any]:
-    numbers = ("difference", "standard_error", "pairs", "lost", "p_holm", "seeds_needed")
+    numbers = (
+        "difference",
+        "standard_error",
+        "pairs",
+        "lost",
+        "p_holm",
+        "p_t_holm",
+        "seeds_needed",
+        "detectable",
+    )
     return (
         {axis.name: axis.format(row[axis.name]) for axis in axes}
         | {name: row[name] for name in ("algorithm", "shown")}

@@ -148,13 +148,16 @@ class Section {
       ...line, algorithm: looks[line.algorithm].label,
       seeds_needed: line.seeds_needed === null ? null : Number(line.seeds_needed),
     }));
+    const showP = (value) => (value < 0.001 ? "< 0.001" : value.toFixed(3));
     const columns = [
       ...found.settings.map((name) => ({ name, title: this.experiment.titles[name] })),
       { name: "algorithm" },
       { name: "difference", number: true, show: (value) => short(value, 3) },
       { name: "standard_error", title: "standard error", number: true, show: (value) => short(value, 2) },
+      { name: "detectable", number: true, show: (value) => short(value, 2) },
       { name: "pairs", number: true, show: (value, line) => (line.lost ? `${value} (${line.lost} lost)` : String(value)) },
-      { name: "p_holm", title: "p (Holm)", number: true, show: (value) => (value < 0.001 ? "< 0.001" : value.toFixed(3)) },
+      { name: "p_holm", title: "p (Holm)", number: true, show: showP },
+      ...(found.overlap ? [{ name: "p_t_holm", title: "corrected t (Holm)", number: true, show: showP }] : []),
       { name: "shown", title: "at 5 %" },
       { name: "seeds_needed", title: "seeds needed", number: true, show: (value, line) =>
         `${value === Infinity ? "> 1000" : value}${value > line.pairs ? " (!)" : ""}` },

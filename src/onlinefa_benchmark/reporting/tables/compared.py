@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,10 @@ _VALUES = [
     "effect",
     "p",
     "p_holm",
+    "p_t",
+    "p_t_holm",
     "seeds_needed",
+    "detectable",
 ]
 
 
@@ -40,8 +43,9 @@ def make_table(
 def compared_rows(experiment: Experiment, comparison: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     """Return the tests of a metric, and in the column `shown` their results.
 
-    A result is ``better``, ``worse`` or empty. Its sign is that of the test, not that of the mean
-    difference, which leaves out lost pairs.
+    A result is ``better``, ``worse`` or empty. Its sign is that of Wilcoxon's test, not that of the
+    mean difference, which leaves out lost pairs. If seeds are splits of a table, both tests have to
+    show the difference.
     """
     rows = comparison[comparison["metric"] == metric.name]
     keys = [*experiment.setting_keys, "algorithm"]
@@ -49,26 +53,33 @@ def compared_rows(experiment: Experiment, comparison: pd.DataFrame, metric: Metr
     rows = sort_rows(
         rows[["compared_with", "step", *keys, *_VALUES]], [experiment.axis(key) for key in keys]
     )
+    p = rows[["p_holm", "p_t_holm"]].max(axis="columns") if experiment.overlap else rows["p_holm"]
     shown = np.where(rows["effect"] < 0, "better", "worse")
-    return rows.assign(shown=np.where(rows["p_holm"] < LEVEL, shown, ""))
+    return rows.assign(shown=np.where(p < LEVEL, shown, ""))
 
 
 def _grid(experiment: Experiment, rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     axes = [experiment.axis(key) for key in (*experiment.setting_keys, "algorithm")]
     fewest, most = count_seeds(_count_tried(rows), experiment.setting_keys, "tried")
     axes += [experiment.axis("pairs")] if fewest < most else []
-    header = [*(axis.name for axis in axes), "difference", "p (Holm)", "at 5 %", "seeds needed"]
+    columns: dict[str, Callable[[Mapping[Hashable, Any]], str]] = {
+        "difference": _format_difference,
+        "detectable": _format_detectable,
+        "p (Holm)": lambda row: _format_p(row["p_holm"]),
+        "corrected t (Holm)": lambda row: _format_p(row["p_t_holm"]),
+        "at 5 %": lambda row: str(row["shown"]),
+        "seeds needed": _format_seeds_needed,
+    }
+    if not experiment.overlap:
+        del columns["corrected t (Holm)"]
     body = [
         [
             *(axis.format(row[axis.name]) for axis in axes),
-            _format_difference(row),
-            _format_p(row),
-            row["shown"],
-            _format_seeds_needed(row),
+            *(format_value(row) for format_value in columns.values()),
         ]
         for row in rows.to_dict("records")
     ]
-    return header, body
+    return [*(axis.name for axis in axes), *columns], body
 
 
 def _count_tried(rows: pd.DataFrame) -> pd.DataFrame:
@@ -85,8 +96,12 @@ def _format_difference(row: Mapping[Hashable, Any]) -> str:
     return f"{text} ({row['pairs']:.0f}/{tried:.0f})" if row["lost"] else text
 
 
-def _format_p(row: Mapping[Hashable, Any]) -> str:
-    p = row["p_holm"]
+def _format_detectable(row: Mapping[Hashable, Any]) -> str:
+    detectable = row["detectable"]
+    return "–" if np.isnan(detectable) else f"{detectable:.2g}"
+
+
+def _format_p(p: float) -> str:
     return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -110,10 +125,8 @@ def caption(experiment: Experiment, rows: pd.DataFrame, metric: Metric) -> str:
         f"{capitalise(metric.label)} {experiment.step_phrase(rows)}, compared with {reference} "
         f"seed by seed: {seeds}; {_describe_sign(metric)}",
         _describe_test(rows, *count_seeds(tried, keys, "tried")),
+        _describe_overlap(experiment),
         _describe_seeds_needed(rows),
-        "Seeds are splits of a table, which overlap: p is too small rather than too large."
-        if experiment.seeds_are_splits
-        else "",
     ]
     return " ".join(filter(None, sentences))
 
@@ -144,11 +157,23 @@ def _describe_test(rows: pd.DataFrame, fewest: int, most: int) -> str:
     )
 
 
+def _describe_overlap(experiment: Experiment) -> str:
+    """Return which test is added if seeds are splits of a table."""
+    if not experiment.overlap:
+        return ""
+    return (
+        "Seeds are splits of a table, which overlap, so that p of Wilcoxon's test is too small: a "
+        "difference is better or worse if the corrected resampled t test (Nadeau and Bengio, 2003) "
+        "shows it as well."
+    )
+
+
 def _describe_seeds_needed(rows: pd.DataFrame) -> str:
     """Return how many lines have fewer seeds than they need."""
     few = int((rows["seeds_needed"] > rows["pairs"]).sum())
     text = (
-        "Seeds needed: to find a difference such as the one observed with a power of 80 % in a "
-        "single paired t test at 5 % (noncentral t)"
+        "Detectable: the smallest true difference that a single paired t test at 5 % finds with a "
+        "power of 80 % (noncentral t). Seeds needed: to find a difference such as the one observed "
+        "with that power"
     )
     return f"{text}; in {few} of {len(rows)} lines that is more than there are (!)."

@@ -135,11 +135,15 @@ def caption(experiment: Experiment, rows: pd.DataFrame, metric: Metric) -> str:
 
 
 def _describe_seeds(rows: pd.DataFrame, keys: list[str]) -> str:
-    """Return the number of seeds; if settings differ in the dataset alone, name exceptions."""
+    """Return the number of seeds; if it depends on the dataset alone, name exceptions."""
     most = rows["all_seeds"].max()
     fewer = rows[rows["all_seeds"] < most]
-    if fewer.empty or keys != ["dataset"]:
+    if fewer.empty or not _depends_on_dataset_alone(rows, keys):
         return describe_seeds(rows, keys)
     numbers = fewer.groupby("dataset")["all_seeds"].max()
     exceptions = ", ".join(f"{name}: {seeds}" for name, seeds in numbers.items())
     return f"{describe_seeds(rows.drop(fewer.index), keys)} ({exceptions})"
+
+
+def _depends_on_dataset_alone(rows: pd.DataFrame, keys: list[str]) -> bool:
+    return "dataset" in keys and bool((rows.groupby("dataset")["all_seeds"].nunique() == 1).all())
