@@ -17,7 +17,6 @@ FORBIDDEN = (
     "joblib",
     "marshal",
     "shelve",
-    "tarfile",
     "eval",
     "exec",
     "compile",

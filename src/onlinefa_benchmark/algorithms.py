@@ -2,8 +2,9 @@
 
 A file ``online_em.py`` in the folder of the estimators (``onlinefa.estimators``) or of the
 posteriors of networks (``onlinefa_benchmark.posteriors``) defines the algorithm ``online_em``: the
-benchmark runs the one public class of the file. Parts that several algorithms share are in
-``base.py`` or in files whose names begin with an underscore.
+benchmark runs the one public class of the file. A file ``map.py`` in the folder of posteriors of
+deep networks (``onlinefa_benchmark.deep_posteriors``) defines ``deep_map``. Parts that several
+algorithms share are in ``base.py`` or in files whose names begin with an underscore.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from onlinefa_benchmark.suggestions import nearest, needs_extra
 
 ESTIMATORS = "onlinefa.estimators"
 POSTERIORS = "onlinefa_benchmark.posteriors"
+DEEP_POSTERIORS = "onlinefa_benchmark.deep_posteriors"
+DEEP = "deep_"
+"""How the names of posteriors of deep networks begin."""
 
 # Parameters that an experiment passes to every estimator, and that no configuration sets.
 _OFFERED = {"n_components", "init_factors", "random_state"}
@@ -34,7 +38,7 @@ class BadAlgorithm(TypeError):
 
 def names() -> list[str]:
     """Return the names of all algorithms, sorted."""
-    return sorted([*estimator_names(), *posterior_names()])
+    return sorted([*estimator_names(), *posterior_names(), *deep_posterior_names()])
 
 
 def estimator_names() -> list[str]:
@@ -45,6 +49,11 @@ def estimator_names() -> list[str]:
 def posterior_names() -> list[str]:
     """Return the names of all posteriors of networks that are not estimators, sorted."""
     return _names(POSTERIORS)
+
+
+def deep_posterior_names() -> list[str]:
+    """Return the names of all posteriors of deep networks that are not estimators, sorted."""
+    return [DEEP + name for name in _names(DEEP_POSTERIORS)]
 
 
 def _names(package: str) -> list[str]:
@@ -63,12 +72,19 @@ def _folder(package: str) -> Path:
 
 def is_estimator(name: str) -> bool:
     """Return whether an algorithm is an estimator of the library."""
-    return name not in posterior_names()
+    return _locate(name)[0] == ESTIMATORS
 
 
 def module_of(name: str) -> str:
     """Return the module that defines an algorithm."""
-    return f"{ESTIMATORS if is_estimator(name) else POSTERIORS}.{name}"
+    return ".".join(_locate(name))
+
+
+def _locate(name: str) -> tuple[str, str]:
+    """Return the package of an algorithm's file, and the name of the file."""
+    if name in deep_posterior_names():
+        return DEEP_POSTERIORS, name.removeprefix(DEEP)
+    return (POSTERIORS if name in posterior_names() else ESTIMATORS), name
 
 
 @cache
@@ -80,7 +96,8 @@ def load(name: str) -> Any:
     BadAlgorithm
         If its file cannot be imported or does not define exactly one public class.
     """
-    path = _folder(ESTIMATORS if is_estimator(name) else POSTERIORS) / f"{name}.py"
+    package, file = _locate(name)
+    path = _folder(package) / f"{file}.py"
     try:
         module = import_module(module_of(name))
     except SyntaxError as error:
@@ -190,4 +207,5 @@ def find_problem(
     except BadAlgorithm as error:
         return str(error)
     package = missing_package(base)
-    return f"'{name}' {needs_extra(package, 'reference')}" if package else None
+    extra = getattr(load(base), "extra", "reference")
+    return f"'{name}' {needs_extra(package, extra)}" if package else None

@@ -17,7 +17,14 @@ from pathlib import Path
 
 _PACKAGES = ("onlinefa", "onlinefa_benchmark")
 _LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
-_LIBRARIES_IF_IMPORTED = ("jax", "numpyro", "torch")
+# Distributions by the names under which they are imported.
+_LIBRARIES_IF_IMPORTED = {
+    "ivon": "ivon-opt",
+    "jax": "jax",
+    "laplace": "laplace-torch",
+    "numpyro": "numpyro",
+    "torch": "torch",
+}
 
 
 def code_digest(*modules: str, without: Collection[str] = ()) -> str:
@@ -32,7 +39,8 @@ def code_digest(*modules: str, without: Collection[str] = ()) -> str:
     """
     found = {module: _read(module) for module in imported_modules(*modules, without=without)}
     imported = {name.split(".")[0] for _, names in found.values() for name in names}
-    libraries = [*_LIBRARIES, *(name for name in _LIBRARIES_IF_IMPORTED if name in imported)]
+    found_too = (library for name, library in _LIBRARIES_IF_IMPORTED.items() if name in imported)
+    libraries = [*_LIBRARIES, *found_too]
     parts = [f"{module}:{source}" for module, (source, _) in found.items()]
     parts += [f"{library}=={_version(library)}" for library in libraries]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

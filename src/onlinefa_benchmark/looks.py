@@ -59,6 +59,12 @@ _LOOKS = {
     "multiswag": Look("MultiSWAG", "#AA0055", "v"),
     "multi_online_em": Look("multi-FA, online EM", "#B87A00", "s"),
     "multi_fa": Look("multi-FA, recursive EM", "#8A3A00", "P"),
+    "laplace_low_rank": Look("Laplace, leading eigenvectors", "#117733", "<"),
+    "laplace_kron": Look("Laplace, Kronecker factors", "#999933", "H"),
+    "mc_dropout": Look("MC dropout", "#44AA99", "o"),
+    "ivon": Look("IVON", "#332288", "s"),
+    "sghmc": Look("SGHMC", "#661100", "v"),
+    "cyclical": Look("cyclical SGHMC", "#661100", "^"),
     "mean_field": Look("mean field", "#332288", "x"),
     "vifa": Look("VIFA", "#44AA99", "*"),
     "nuts": Look("NUTS", "#000000", "h", ":"),
@@ -76,7 +82,8 @@ _SPARE = [
 
 
 def look(algorithm: str) -> Look:
-    """Return the look of an algorithm."""
+    """Return the look of an algorithm; it is the same for deep networks."""
+    algorithm = algorithm.removeprefix("deep_")
     if algorithm in _LOOKS:
         return _LOOKS[algorithm]
     colour, marker = _SPARE[crc32(algorithm.encode()) % len(_SPARE)]
@@ -85,7 +92,7 @@ def look(algorithm: str) -> Look:
 
 def sort_key(algorithm: str) -> tuple[int, str]:
     """Return a key that sorts algorithms with an entry first, in their order, then by name."""
-    listed = list(_LOOKS)
+    listed, algorithm = list(_LOOKS), algorithm.removeprefix("deep_")
     return (listed.index(algorithm) if algorithm in listed else len(listed), algorithm)
 
 

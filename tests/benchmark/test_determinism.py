@@ -22,12 +22,16 @@ _TRAINED = {
     "width": 4,
     "K": 2,
     "samples": 5,
+    "activation": "erf",
+    "splits": "standard",
+    "noises": ["evidence", "validation"],
+    "rounds": 2,
+    "iterations": 5,
     "candidates": 2,
     "runs": 2,
     "batch": 32,
-    "steps": 20,
-    "learning_rate": 0.02,
     "walk": 20,
+    "walk_rate": 0.5,
     "every": 1,
     "seeds": 2,
 }
@@ -36,6 +40,8 @@ CONFIG = {
     "variants": {
         "two_walks": {"algorithm": "multiswag", "runs": 2},
         "few_steps": {"algorithm": "mean_field", "steps": 5},
+        "few_chains": {"algorithm": "sghmc", "chains": 2, "steps": 5},
+        "dropout": {"algorithm": "mc_dropout", "steps": 5},
     },
     "synthetic": _FACTORS | {"algorithms": ["online_em", "batch_svd", "shrunk_em"], "seeds": 2},
     "change": _FACTORS | {"algorithms": ["recursive_em"], "change_at": 50, "seeds": 2},
@@ -63,8 +69,28 @@ CONFIG = {
         "every": 1,
         "seeds": 2,
     },
-    "network": _TRAINED | {"datasets": ["yacht"], "algorithms": ["map", "two_walks", "few_steps"]},
-    "digits": _TRAINED | {"algorithms": ["map", "swag", "laplace"]},
+    "network": _TRAINED
+    | {
+        "datasets": ["yacht"],
+        "algorithms": ["map", "two_walks", "few_steps", "few_chains", "dropout"],
+    },
+    "images": {
+        "datasets": ["digits"],
+        "architectures": ["small"],
+        "algorithms": ["map", "swag", "laplace_fa", "mc_dropout"],
+        "K": [2],
+        "epochs": 1,
+        "walk_epochs": 1,
+        "batch": 32,
+        "learning_rate": 0.05,
+        "walk_rate": 0.05,
+        "weight_decay": 0.001,
+        "every": 1,
+        "samples": 3,
+        "shifted_images": 20,
+        "unknown_images": 20,
+        "seeds": 2,
+    },
 }
 
 FIT_ALL = """

@@ -239,9 +239,9 @@ WITHOUT_EFFECT = {
         "Schatten-2",
     ),
     "download timeout": (
-        "onlinefa_benchmark/datasets/_sources.py",
-        "_TIMEOUT = 20",
-        "_TIMEOUT = 9",
+        "onlinefa_benchmark/datasets/_packages.py",
+        "CONNECT_SECONDS = 20",
+        "CONNECT_SECONDS = 9",
     ),
     "message of validation": (
         "onlinefa_benchmark/config/validation.py",
@@ -314,11 +314,19 @@ WITH_EFFECT = {
         "onlinefa_benchmark/posteriors/map.py",
         lambda experiment, algorithm: algorithm == "map",
     ),
+    "training of deep networks": (
+        "onlinefa_benchmark/deep/training.py",
+        lambda experiment, algorithm: experiment == "images",
+    ),
+    "posterior of deep networks": (
+        "onlinefa_benchmark/deep_posteriors/laplace_fa.py",
+        lambda experiment, algorithm: algorithm in ("deep_laplace_fa", "deep_multi_laplace_fa"),
+    ),
     "variant": (
         "onlinefa/estimators/recursive_em.py",
         lambda experiment, algorithm: (
             algorithm.startswith(("recursive_em", "multi_fa", "laplace_fa", "multi_laplace_fa"))
-            or algorithm == "laplace_draws"
+            or algorithm in ("laplace_draws", "deep_multi_fa")
             or experiment == "langevin"
         ),
     ),

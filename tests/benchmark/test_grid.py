@@ -19,16 +19,16 @@ def test_the_default_grid(default):
     grid = bundles(validate(default))
     # synthetic: 7 algorithms x 2 D x 1 K, with 3 spectra inside. linear: 6 algorithms, with 4
     # datasets, 5 walks and all K inside. plane: 6 algorithms and 2 rates inside. All seeds are in
-    # one job. gp: 2 datasets, with 16 algorithms and 2 widths inside. network: 1 dataset, with 18
-    # algorithms inside; digits: 17.
-    jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2, "network": 1, "digits": 1}
+    # one job. gp: 2 datasets, with 16 algorithms and 2 widths inside. network: 1 dataset, with 22
+    # algorithms inside; images: 14.
+    jobs = {"synthetic": 14, "linear": 6, "plane": 1, "gp": 2, "network": 1, "images": 1}
     inner = {
         "synthetic": 3,
         "linear": 4 * 5 * len(default["linear"]["K"]),
         "plane": 6 * 2,
         "gp": 16 * 2,
-        "network": 18,
-        "digits": 17,
+        "network": 22,
+        "images": 14,
     }
     assert {bundle.experiment for bundle in grid} == set(jobs)
     for name in jobs:
@@ -59,13 +59,14 @@ def test_the_estimated_time_of_a_job_is_the_sum_over_its_cells(default):
 
 
 def test_estimated_time_is_proportional_to_the_length_of_training(default):
-    longer = changed(changed(default, "digits.steps", 2 * 500 + 400), "linear.epochs", 400)
+    longer = changed(changed(default, "network.rounds", 2 * 20), "linear.epochs", 400)
+    longer = changed(longer, "network.walk", 2 * 400)
 
     def seconds(values, experiment):
         grid = bundles(validate(values))
         return sum(estimate_seconds(bundle) for bundle in grid if bundle.experiment == experiment)
 
-    for experiment in ("digits", "linear"):
+    for experiment in ("network", "linear"):
         assert seconds(longer, experiment) == pytest.approx(2 * seconds(default, experiment))
     assert seconds(longer, "gp") == seconds(default, "gp")
 

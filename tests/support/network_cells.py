@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.tiny_networks import TRAINING
 
 from onlinefa_benchmark.cells import Cell
-from onlinefa_benchmark.experiments.network.task import NetworkTraining
 
-QUICK = NetworkTraining(**vars(TRAINING) | {"candidates": 4, "runs": 2, "steps": 12, "walk": 9})
+QUICK = replace(TRAINING, runs=2, walk=9)
+SELECTIONS = {"evidence": {"iterations": 20}, "validation": {"numbers": [0, 1, 2, 4]}}
 
 
-def cell(algorithm="map", seed=0, experiment="network", training=QUICK, **settings):
+def cell(algorithm="map", seed=0, noise="validation", training=QUICK, **settings):
     """Return a cell."""
-    axes = {"dataset": "yacht", "width": 3, "D": 13, "K": 2, "algorithm": algorithm}
+    axes = {
+        "dataset": "yacht",
+        "noise": noise,
+        "width": 3,
+        "D": 13,
+        "K": 2,
+        "algorithm": algorithm,
+    }
     parameters = {
         "root_seed": 1,
         "settings": settings,
+        "splits": "random",
         "training": vars(training),
+        "selection": SELECTIONS[noise],
         "samples": 5,
     }
-    return Cell(experiment, axes, seed, parameters)
+    return Cell("network", axes, seed, parameters)
 
 
 def values_of(measurements):

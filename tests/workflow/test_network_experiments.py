@@ -1,4 +1,4 @@
-"""Tests of the workflow with networks on tables and digits, up to figures."""
+"""Tests of the workflow with networks on tables and images, up to figures."""
 
 from __future__ import annotations
 
@@ -11,20 +11,39 @@ TRAINED = {
     "width": 3,
     "K": 2,
     "samples": 10,
+    "noises": ["evidence", "validation"],
+    "rounds": 2,
+    "iterations": 5,
     "candidates": 2,
     "runs": 5,
     "batch": 32,
-    "steps": 40,
-    "learning_rate": 0.02,
     "walk": 30,
     "every": 1,
+    "seeds": 3,
+}
+IMAGES = {
+    "datasets": ["digits"],
+    "architectures": ["small"],
+    "algorithms": ["map", "swag", "multiswag", "laplace_fa", "mc_dropout"],
+    "compared_with": "multiswag",
+    "K": [2],
+    "epochs": 1,
+    "walk_epochs": 1,
+    "batch": 32,
+    "learning_rate": 0.05,
+    "walk_rate": 0.05,
+    "weight_decay": 0.001,
+    "every": 1,
+    "samples": 5,
+    "shifted_images": 20,
+    "unknown_images": 20,
     "seeds": 3,
 }
 NETWORKS = {
     **NO_EXPERIMENTS,
     "settings": {"vifa": {"steps": 20}},
     "network": {"datasets": ["yacht", "energy"], **TRAINED},
-    "digits": TRAINED,
+    "images": IMAGES,
 }
 
 
@@ -35,17 +54,22 @@ def test_experiments_with_networks_run_to_comparisons(tmp_path):
     results = tmp_path / "results"
     assert sorted(path.stem for path in results.glob("figures/*.pdf")) == [
         "calibration",
+        "images_front",
+        "images_gallery_digits",
+        "images_reliability_digits",
+        "images_selective",
+        "images_shift_digits",
         "network",
+        "network_detectable",
         "network_ranks",
-        "reliability",
     ]
-    for experiment, metric, datasets in (("network", "test_nll", 2), ("digits", "class_nll", 1)):
+    for experiment, metric, settings in (("network", "test_nll", 4), ("images", "class_nll", 1)):
         summary = pq.read_table(results / "summary" / f"{experiment}.parquet").to_pandas()
         of_metric = summary[summary["metric"] == metric]
-        assert len(of_metric) == 5 * datasets
+        assert len(of_metric) == 5 * settings
         assert (of_metric["ok"] == 3).all()
     tables = {path.stem for path in results.glob("tables/network/*.md")}
     assert {"test_nll", "test_rmse", "test_crps", "coverage_90", "compared_test_nll"} <= tables
-    assert (results / "tables/digits/compared_accuracy.md").exists()
+    assert (results / "tables/images/compared_accuracy.md").exists()
     assert "MultiSWAG" in (results / "tables/network/compared_test_crps.md").read_text()
     assert planned(snakemake(tmp_path, "-n", *arguments)) == ({}, set())

@@ -79,10 +79,10 @@ def finished(finished_run, tmp_path):
 def test_a_dry_run_plans_every_job(tmp_path, arguments, fits):
     # synthetic: 7 algorithms x 2 D; linear: 6 algorithms; times the jobs that the seeds take: one,
     # or 5 of 2 seeds each. plane: one job. gp: 2 datasets; or 5, of 3 seeds in 2 jobs each, and 3
-    # widths for NUTS, likewise. network and digits: a job each, and none in the thesis's.
+    # widths for NUTS, likewise. network and images: a job each, and none in the thesis's.
     jobs, _ = planned(snakemake(tmp_path, "-n", *arguments))
     configured = ["synthetic", "linear", "plane", "gp"]
-    configured += [] if arguments else ["network", "digits"]
+    configured += [] if arguments else ["network", "images"]
     assert jobs == {
         "fetch": 4,
         "fit": fits,
@@ -99,7 +99,7 @@ def test_tables_are_fetched_first_and_then_the_longest_fits_start(tmp_path):
     fits = {name: int(priority) for kind, name, priority in jobs if kind == "bundle"}
     fetched = [int(priority) for kind, _, priority in jobs if kind == "dataset"]
     small, large = ([fits[name] for name in fits if f"/D~{D}/" in name] for D in (100, 1000))
-    assert max(fits, key=fits.get) == "digits/seeds~0-1"
+    assert max(fits, key=fits.get) == "images/dataset~digits/architecture~small/seeds~0-1"
     assert min(large) > max(small) > 0
     assert len(fits) == 25
     assert len(fetched) == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 import onlinefa_benchmark
-from onlinefa_benchmark import experiments
+from onlinefa_benchmark import datasets, experiments
 from onlinefa_benchmark.config import seed_counts
 from onlinefa_benchmark.config.files import checked_path, write_checked
 from onlinefa_benchmark.config.validation import ConfigError, validate
@@ -82,8 +82,8 @@ def bundle_of(wildcards):
 
 
 def dataset(name):
-    """Return the file of a dataset that was fetched."""
-    return f"results/data/{name}.npy"
+    """Return the file of a dataset, or of weights, that was fetched."""
+    return f"results/data/{datasets.file_name(name)}"
 
 
 def datasets_of_job(wildcards):
@@ -126,8 +126,15 @@ def figures_of(experiment):
 def pictures(experiment):
     """Return the files of an experiment's figures, in all formats."""
     own, added = experiments.load(experiment), CONFIG.experiments[experiment].metrics or ()
-    files = picture_files(own, DATASETS[experiment], experiment in COMPARED, added)
+    shown = getattr(CONFIG.experiments[experiment], "datasets", ())
+    files = picture_files(own, shown, experiment in COMPARED, added)
     return [f"results/figures/{file}" for file in files]
+
+
+def datasets_shown(experiment):
+    """Return the files of the datasets that figures of an experiment show."""
+    shows_data = any(figure.shows_data for figure in figures_of(experiment))
+    return list(map(dataset, DATASETS[experiment])) if shows_data else []
 
 
 def tables(experiment):

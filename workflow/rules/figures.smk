@@ -10,6 +10,7 @@ for experiment in EXPERIMENTS:
         input:
             comparison=comparison(experiment),
             summary=f"results/summary/{experiment}.parquet",
+            datasets=datasets_shown(experiment),
         output:
             pictures=in_report(
                 "figure",
@@ -37,6 +38,7 @@ for experiment in EXPERIMENTS:
                 f"{title_of_figure(figure.name)}: {figure.alternative_text}"
                 for figure in figures_of(experiment)
             ],
+            datasets=folder("data"),
             folder=folder("figures"),
         shell:
             r"""
@@ -44,6 +46,7 @@ for experiment in EXPERIMENTS:
                 --config "$ONLINEFA_CONFIG" \
                 --summary {input.summary:q} \
                 --comparison {input.comparison:q} \
+                --datasets {params.datasets:q} \
                 --output {params.folder:q} \
                 2>{log:q}
             """

@@ -19,6 +19,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--config", required=True, type=Path, help="checked configuration (JSON)")
     parser.add_argument("--summary", required=True, type=Path)
     parser.add_argument("--comparison", type=Path, nargs="?", help="if there is one")
+    parser.add_argument("--datasets", type=Path, help="folder of fetched datasets")
     parser.add_argument("--output", required=True, type=Path, help="folder of figures")
     parser.set_defaults(command=_figures)
 
@@ -34,5 +35,6 @@ def _figures(options: argparse.Namespace) -> int:
         options.comparison,
         options.output,
         added=own.metrics or (),
+        data=options.datasets,
     )
     return 0

@@ -14,7 +14,7 @@ from importlib import import_module
 from onlinefa_benchmark.experiments.base import Experiment
 
 # The order in which readers see the experiments; others follow by name.
-_ORDER = ("synthetic", "linear", "gp", "network")
+_ORDER = ("synthetic", "linear", "gp", "network", "images")
 
 
 def names() -> list[str]:

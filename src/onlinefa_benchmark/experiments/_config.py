@@ -70,6 +70,11 @@ class ExperimentConfig(Strict, ABC):
     compared_with: str | None = Field(
         default=None, description="algorithm that all others are tested against, seed by seed"
     )
+    compared_algorithms: list[str] | None = Field(
+        default=None,
+        description="algorithms that are tested against `compared_with`, over which p is adjusted; "
+        "default: all",
+    )
     metrics: list[str] | None = Field(
         default=None,
         description="additional metrics: files of src/onlinefa_benchmark/metrics",
@@ -137,6 +142,20 @@ class ExperimentConfig(Strict, ABC):
         if compared_with is not None:
             check_known(compared_with, info.data.get("algorithms", [compared_with]))
         return compared_with
+
+    @field_validator("compared_algorithms")
+    @classmethod
+    def _check_compared_algorithms(
+        cls, names: list[str] | None, info: ValidationInfo
+    ) -> list[str] | None:
+        baseline = info.data.get("compared_with")
+        if names and baseline is None:
+            raise ValueError("needs `compared_with`")
+        for name in names or []:
+            check_known(name, info.data.get("algorithms", [name]))
+            if name == baseline:
+                raise ValueError(f"{name} is `compared_with` itself")
+        return names
 
     @field_validator("more_seeds")
     @classmethod

@@ -74,7 +74,8 @@ class Figure:
     """A figure of an experiment.
 
     Its drawing function has the same name and is in the experiment's module `drawing`. It takes the
-    experiment and a data frame (the summary, or the comparison) and returns a matplotlib figure.
+    experiment and a data frame (the summary, or the comparison) and returns a matplotlib figure. If
+    the figure shows data, it also takes the folder of fetched datasets.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ class Figure:
         Whether there is one picture for each dataset.
     metric : str, default=""
         The additional metric that it shows; such a figure has no drawing function of its own.
+    shows_data : bool, default=False
+        Whether it shows rows or images of datasets.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Figure:
     from_comparison: bool = False
     per_dataset: bool = False
     metric: str = ""
+    shows_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,9 @@ class Experiment(ABC):
         What steps are counted in; empty if there is one measurement, at the end.
     measured_on : str
         For experiments with one measurement: what it is measured on, for captions.
-    seeds_are_splits : bool
-        Whether another seed is another split of the same table.
+    test_share : float
+        Share of a table's rows that a seed holds out, if another seed is another split of the same
+        table; 0 if seeds do not share data.
     """
 
     name: ClassVar[str]
@@ -166,7 +171,7 @@ class Experiment(ABC):
     gpu: ClassVar[Literal["none", "each", "batch"]] = "none"
     step_unit: ClassVar[str] = "observations"
     measured_on: ClassVar[str] = ""
-    seeds_are_splits: ClassVar[bool] = False
+    test_share: ClassVar[float] = 0.0
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -208,6 +213,11 @@ class Experiment(ABC):
         measurements: Iterator[Measurement] = module.run(cell, context)
         return measurements
 
+    @property
+    def overlap(self) -> float:
+        """Ratio of test rows to training rows, by which the seeds of a table are correlated."""
+        return self.test_share / (1 - self.test_share)
+
     # -- what readers see ----------------------------------------------------------------------
 
     def all_figures(self, added: Sequence[str] = ()) -> list[Figure]:
@@ -219,9 +229,10 @@ class Experiment(ABC):
         text = f"Final values of the metric {label}, with standard errors: a panel for each setting"
         return Figure(f"{self.name}_{name}", f"{text}, a line for each algorithm.", metric=name)
 
-    def draw(self, figure: Figure, rows: pd.DataFrame) -> Any:
+    def draw(self, figure: Figure, rows: pd.DataFrame, datasets: Path | None = None) -> Any:
         """Draw a figure of the experiment's own from the summary or the comparison."""
-        return getattr(import_module(self.drawing), figure.name)(self, rows)
+        function = getattr(import_module(self.drawing), figure.name)
+        return function(self, rows, datasets) if figure.shows_data else function(self, rows)
 
     def make_table(self, table: ExtraTable, config: Any, datasets: Path) -> Any:
         """Make an extra table from the configuration and the folder of datasets."""

@@ -1,7 +1,8 @@
-"""The architecture of networks with one hidden layer of erf units, and the order of weights."""
+"""The architecture of networks with one hidden layer, and the order of their weights."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, sqrt
 
@@ -10,12 +11,27 @@ import torch
 from torch import Tensor
 
 from onlinefa_benchmark.arrays import Array
+from onlinefa_benchmark.models.activations import Activation
 from onlinefa_benchmark.models.covariance import NeuralNetwork
+
+
+def _erf_slope(inputs: Tensor) -> Tensor:
+    return 2 / sqrt(pi) * torch.exp(-(inputs**2))
+
+
+def _relu_slope(inputs: Tensor) -> Tensor:
+    return (inputs > 0).to(inputs.dtype)
+
+
+_ACTIVATIONS: dict[Activation, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
+    "erf": (torch.erf, _erf_slope),
+    "relu": (torch.relu, _relu_slope),
+}
 
 
 @dataclass(frozen=True)
 class OneHiddenLayer:
-    """A network f(x) = b + sum_h v_h erf(w_h'x), (2.25), with C outputs.
+    """A network f(x) = b + sum_h v_h g(w_h'x) with C outputs; with g = erf it is (2.25).
 
     All weights form one vector: w_1, ..., w_H, then v, then b.
 
@@ -27,11 +43,14 @@ class OneHiddenLayer:
         Number H of hidden units.
     outputs : int
         Number C of outputs.
+    activation : {"erf", "relu"}
+        Activation function g of the hidden units.
     """
 
     inputs: int
     width: int
     outputs: int = 1
+    activation: Activation = "erf"
 
     @property
     def dimension(self) -> int:
@@ -43,7 +62,7 @@ class OneHiddenLayer:
         """The index of the first weight of the last layer."""
         return self.width * self.inputs
 
-    def forward(self, weights: Tensor, X: Tensor) -> Tensor:
+    def forward(self, weights: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
         """Evaluate the network at each row of X.
 
         Parameters
@@ -52,6 +71,8 @@ class OneHiddenLayer:
             Weights of one or several networks.
         X : tensor of shape (..., N, p)
             Inputs.
+        mask : tensor of shape (..., N, width), optional
+            Factors of the hidden units.
 
         Returns
         -------
@@ -61,7 +82,11 @@ class OneHiddenLayer:
         lead, first, C = weights.shape[:-1], self.last_layer, self.outputs
         below = weights[..., :first].reshape(*lead, self.width, self.inputs)
         above = weights[..., first:-C].reshape(*lead, self.width, C)
-        return torch.erf(X @ below.mT) @ above + weights[..., None, -C:]
+        activate, _ = _ACTIVATIONS[self.activation]
+        units = activate(X @ below.mT)
+        if mask is not None:
+            units = units * mask
+        return units @ above + weights[..., None, -C:]
 
     def jacobian(self, weights: Tensor, X: Tensor, first: int = 0) -> Tensor:
         """Return the derivatives of the outputs at each row of X with respect to the weights.
@@ -83,16 +108,18 @@ class OneHiddenLayer:
         H, C = self.width, self.outputs
         below = weights[: self.last_layer].view(H, self.inputs)
         above = weights[self.last_layer : -C].view(H, C)
+        activate, slope = _ACTIVATIONS[self.activation]
         activations = X @ below.T
-        units = torch.cat([torch.erf(activations), torch.ones_like(X[:, :1])], dim=1)
+        units = torch.cat([activate(activations), torch.ones_like(X[:, :1])], dim=1)
         identity = torch.eye(C, dtype=X.dtype, device=X.device)
         # The derivative of output c with respect to v_hc' (or b_c') is the value of unit h (or 1)
         # if c' = c, and 0 otherwise.
         of_last = torch.einsum("nh,ck->nchk", units, identity).reshape(len(X), C, -1)
         if first == self.last_layer:
             return of_last
-        slopes = 2 / sqrt(pi) * torch.exp(-(activations**2))
-        of_first = torch.einsum("nh,hc,np->nchp", slopes, above, X).reshape(len(X), C, -1)
+        of_first = torch.einsum("nh,hc,np->nchp", slope(activations), above, X).reshape(
+            len(X), C, -1
+        )
         return torch.cat([of_first, of_last], dim=2)
 
     def scales(self, prior: NeuralNetwork) -> Array:

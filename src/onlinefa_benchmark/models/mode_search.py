@@ -22,6 +22,7 @@ from onlinefa_benchmark.models.network import NetworkPosterior
 TOLERANCE = 0.01
 
 _ROUND = 30  # iterations of L-BFGS with one preconditioner, and number of its corrections
+_MOST_ROWS = 4000  # from which a Hessian is estimated
 _NEGLIGIBLE = 1e-12  # eigenvalues below this share of the largest are rounding errors
 
 
@@ -65,7 +66,8 @@ class Mode:
 def find_mode(network: NetworkPosterior, start: Array, iterations: int) -> Mode:
     """Search for a mode by L-BFGS with a Gauss-Newton preconditioner, which is renewed regularly.
 
-    A preconditioner is computed from the smaller of an N x N and a D x D matrix.
+    A preconditioner is computed from the smaller of an N x N and a D x D matrix; with more than
+    4000 rows, from a sample of them.
 
     Parameters
     ----------
@@ -89,14 +91,7 @@ def find_mode(network: NetworkPosterior, start: Array, iterations: int) -> Mode:
         norm = float(np.linalg.norm(_energy_and_gradient(network, theta)[1]))
         if norm <= TOLERANCE or not np.isfinite(norm) or done >= iterations:
             return Mode(theta, norm, done)
-        root = _gauss_newton_root(network.curvature_rows(theta, network.X))
-
-        def energy(
-            away: Array, base: Array = theta, root: Preconditioner = root
-        ) -> tuple[float, Array]:
-            value, gradient = _energy_and_gradient(network, base + root.apply_root(away))
-            return value, root.apply_root_transposed(gradient)
-
+        root = _gauss_newton_root(sampled_curvature_rows(network, theta))
         most = min(_ROUND, iterations - done)
         found = minimize(
             _whitened_energy,
@@ -109,6 +104,28 @@ def find_mode(network: NetworkPosterior, start: Array, iterations: int) -> Mode:
         theta = theta + root.apply_root(found.x)
         done += max(found.nit, 1)  # a line search that fails counts, so that the loop ends
         report(done)
+
+
+def sampled_curvature_rows(network: NetworkPosterior, theta: Array) -> Array:
+    """Return A, with A'A the Gauss-Newton Hessian of the misfit, estimated from some rows.
+
+    Parameters
+    ----------
+    network : NetworkPosterior
+        The posterior.
+    theta : array of shape (D,)
+        Weights, in units of the prior.
+
+    Returns
+    -------
+    array of shape (rows, D)
+        All rows if there are at most 4000, and otherwise that many, evenly spaced and scaled so
+        that A'A estimates the sum over all rows.
+    """
+    N = len(network.X)
+    stride = -(-N // _MOST_ROWS)
+    sample = network.X[::stride]
+    return np.sqrt(N / len(sample)) * network.curvature_rows(theta, sample)
 
 
 def _energy_and_gradient(network: NetworkPosterior, theta: Array) -> tuple[float, Array]:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
+from onlinefa_benchmark.models.activations import Activation
 from onlinefa_benchmark.models.architecture import OneHiddenLayer
 from onlinefa_benchmark.models.covariance import NeuralNetwork
 from onlinefa_benchmark.models.likelihoods import Likelihood
@@ -51,6 +52,8 @@ class NetworkPosterior:
         Device on which the network is evaluated.
     progress : Progress, optional
         Reports the progress of training.
+    activation : {"erf", "relu"}
+        Activation function of the hidden units.
     """
 
     X: Array
@@ -60,11 +63,13 @@ class NetworkPosterior:
     width: int
     device: str = "cpu"
     progress: Progress | None = None
+    activation: Activation = "erf"
 
     @property
     def shape(self) -> OneHiddenLayer:
         """The architecture of the network."""
-        return OneHiddenLayer(self.X.shape[1], self.width, self.likelihood.outputs)
+        inputs, outputs = self.X.shape[1], self.likelihood.outputs
+        return OneHiddenLayer(inputs, self.width, outputs, self.activation)
 
     @property
     def dimension(self) -> int:

@@ -1,4 +1,4 @@
-"""Training of many networks at once: several priors and noises, and several runs of each.
+"""Steps of SGD with many networks at once: several priors and noises, and several runs of each.
 
 The time of a step of SGD over a small network is mostly overhead, so that thirty networks take
 little longer than one.
@@ -62,47 +62,19 @@ class Networks:
             return likelihoods[0]
         return Gaussian(self.single(np.array(noises))[:, None])
 
-    def misfit(self, theta: Tensor, rows: Tensor) -> Tensor:
-        """Estimate the misfit over N of all networks from R batches of rows: of shape (B, R)."""
+    def misfit(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Estimate the misfit over N of all networks from R batches of rows: of shape (B, R).
+
+        The mask, of a shape that broadcasts to (B, R, batch, width), multiplies hidden units.
+        """
         X, y = self._table
-        outputs = self.first.shape.forward(self._scales * theta, X[rows])
+        outputs = self.first.shape.forward(self._scales * theta, X[rows], mask)
         return self._likelihood.misfit(outputs, y[rows]) / rows.shape[-1]
 
-    def energy(self, theta: Tensor, rows: Tensor) -> Tensor:
+    def energy(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
         """Estimate the energy over N of all networks from R batches of rows: of shape (B, R)."""
-        return self.misfit(theta, rows) + torch.sum(theta**2, dim=-1) / (2 * len(self.first.y))
-
-    def train(
-        self, starts: Array, rate: float, steps: int, batch: int, random: np.random.Generator
-    ) -> Array:
-        """Approximate maxima of the posteriors by Adam, with a learning rate that falls to zero.
-
-        Parameters
-        ----------
-        starts : array of shape (B, R, D)
-            Initial weights.
-        rate : float
-            Initial learning rate.
-        steps : int
-            Number of steps.
-        batch : int
-            Number of rows in a batch.
-        random : numpy.random.Generator
-            Source of the order of rows.
-
-        Returns
-        -------
-        array of shape (B, R, D)
-            Weights after the last step.
-        """
-        theta = self.single(starts).requires_grad_()
-        optimiser = torch.optim.Adam([theta], lr=rate)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
-        for rows in self.batches(theta.shape[1], steps, batch, random):
-            (theta.grad,) = torch.autograd.grad(self.energy(theta, rows).sum(), theta)
-            optimiser.step()
-            schedule.step()
-        return theta.detach().double().cpu().numpy()
+        prior = torch.sum(theta**2, dim=-1) / (2 * len(self.first.y))
+        return self.misfit(theta, rows, mask) + prior
 
     def walk(
         self,

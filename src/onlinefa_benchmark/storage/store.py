@@ -42,6 +42,10 @@ class Store:
         """Return the file of the state of an interrupted fit."""
         return self.folder / "unfinished" / f"{digest}.npz"
 
+    def workspace(self, digest: str) -> Path:
+        """Return the folder of training runs that an unfinished job's cells share."""
+        return self.folder / "unfinished" / "runs" / digest
+
     def failure(self, digest: str) -> Path:
         """Return the file of the row of a cell that failed and is not finished yet."""
         return self.folder / "unfinished" / "failed" / f"{digest}.parquet"

@@ -96,7 +96,7 @@ def test_a_limit_of_an_algorithm_is_a_cap():
 
 def test_a_number_of_splits_is_a_cap():
     rule = {"metric": "test_nll", "error": 0.1, "most": 40}
-    config = only("network", seeds=3, splits={"yacht": 2}, datasets=["yacht"], more_seeds=rule)
+    config = only("network", seeds=3, most_splits={"yacht": 2}, datasets=["yacht"], more_seeds=rule)
     (setting,) = {setting_name(group.axes) for group in bundles(config)[0].groups}
     more = seed_counts.apply(config, {"network": {setting: 7}})
     assert bundles(more) == bundles(config)

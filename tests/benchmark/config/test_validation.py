@@ -93,7 +93,7 @@ MISTAKES = {
     "negative rate": ("plane.rates", [0.1, -1.0], "greater than 0, got -1.0"),
     "wrong type": ("synthetic.T", ["many"], "valid integer, got 'many'"),
     "negative seed": ("synthetic.seeds", [-1], "greater than or equal to 0, got -1"),
-    # Networks on tables, and digits.
+    # Networks on tables and on images.
     "networks on an unknown dataset": (
         "network.datasets",
         ["yatch"],
@@ -109,11 +109,42 @@ MISTAKES = {
         40,
         "40 leaves 10 observations of the walk, and more than K (10) are needed",
     ),
-    "too few runs": ("digits.runs", 4, "4 is below the 5 networks of multiswag"),
-    "too many factors for digits": (
-        "digits.K",
-        3760,  # 50 units with 65 inputs and 10 outputs each, plus 10 biases
-        "3760 must be below every D, and there are 3760 weights",
+    "too few runs": ("network.runs", 4, "4 is below the 5 networks of multiswag"),
+    "too many factors for images": (
+        "images.K",
+        [3658],  # 8 x 10 + 16 x 73 weights of convolutions, 32 x 65 + 10 x 33 of linear layers
+        "3658 must be below every D, and small for digits has 3658 weights",
+    ),
+    "a batch of more images than there are": (
+        "images.batch",
+        1296,
+        "digits has 1295 training images, fewer than 1296",
+    ),
+    "an architecture that does not fit": (
+        "images.architectures",
+        ["small", "lenet"],
+        "lenet needs images of at least 16 x 16 pixels, digits has 8 x 8",
+    ),
+    "a schedule of another architecture": (
+        "images.schedules",
+        {"lenet": {"epochs": 3}},
+        "unknown architecture 'lenet' (allowed: small)",
+    ),
+    "an unknown key of a schedule": (
+        "images.schedules",
+        {"small": {"epoch": 3}},
+        "images.schedules.small.epoch",
+    ),
+    "an unknown architecture": (
+        "images.architectures",
+        ["smal"],
+        "unknown architecture 'smal'; did you mean 'small'?",
+    ),
+    "unknown images": ("images.datasets", ["minst"], "did you mean 'mnist'?"),
+    "a posterior that deep networks do not have": (
+        "images.algorithms",
+        ["map", "vifa"],
+        "unknown algorithm 'vifa'",
     ),
 }
 
@@ -152,10 +183,10 @@ def test_a_mistake_on_the_command_line_is_not_attributed_to_a_file(default):
 
 
 def test_a_configuration_without_experiments_is_refused(default):
-    for experiment in ("synthetic", "linear", "plane", "gp", "network", "digits"):
+    for experiment in ("synthetic", "linear", "plane", "gp", "network", "images"):
         assert bundles(validate(default))
         del default[experiment]
-    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, digits: .* nothing to run"):
+    with pytest.raises(ConfigError, match=r"has none of synthetic, .*, images: .* nothing to run"):
         validate(default)
 
 
@@ -183,6 +214,15 @@ def test_an_invalid_variant_is_one_line(default, name, variant, complaint):
     assert complaint in line
 
 
+def test_too_few_observations_of_images_are_refused(default):
+    # 1438 images without a fifth, 1295 without a tenth of those: 40 steps in each of 5 epochs.
+    with pytest.raises(
+        ConfigError, match=r"images: every \(20\) leaves 10 observations of the walk"
+    ):
+        validate(changed(default, "images.every", 20))
+    validate(changed(default, "images.every", 18))
+
+
 def test_a_single_algorithm_cannot_be_compared_with_itself(default):
     alone = changed(changed(default, "gp.algorithms", ["map"]), "gp.compared_with", "map")
     with pytest.raises(ConfigError, match=r"gp\.compared_with: map is the only algorithm"):
@@ -196,8 +236,6 @@ def test_a_mixture_of_more_runs_than_are_trained_is_refused(default):
     validate(changed(two, "settings.multiswag", {"runs": 2}))
     with pytest.raises(ConfigError, match=r"network\.runs: 5 is below the 10 networks"):
         validate(changed(default, "settings.multiswag", {"runs": 10}))
-    with pytest.raises(ConfigError, match=r"digits\.batch: there are 1151 training images, fewer"):
-        validate(changed(default, "digits.batch", 1152))
 
 
 def test_every_experiment_has_a_field():

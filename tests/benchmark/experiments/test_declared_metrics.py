@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onlinefa_benchmark import experiments
 from onlinefa_benchmark.experiments.gp import computation as gp
+from onlinefa_benchmark.experiments.images import evaluation as images
 from onlinefa_benchmark.experiments.network import computation as network
-from onlinefa_benchmark.experiments.network import digits_computation as digits
 from onlinefa_benchmark.experiments.synthetic import computation as synthetic
 
 
@@ -18,8 +18,8 @@ def test_every_measured_metric_has_a_table():
     assert names("components") == {*synthetic.METRICS, "components_off", "components_right"}
     assert names("linear") == names("plane") == names("change") < names("synthetic")
     assert names("gp") == {*gp.METRICS}
-    assert names("network") == network.CONTRACTS.keys() - {"calibration"}
-    assert names("digits") <= digits.CONTRACTS.keys()
+    assert names("network") == network.CONTRACTS.keys()
+    assert names("images") < images.CONTRACTS.keys()
 
 
 def test_every_metric_has_one_label():

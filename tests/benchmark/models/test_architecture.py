@@ -10,29 +10,30 @@ from onlinefa_benchmark.models.architecture import OneHiddenLayer
 from onlinefa_benchmark.models.covariance import NeuralNetwork
 
 
-def outputs_by_hand(weights, X, H, C):
+def outputs_by_hand(weights, X, H, C, activate):
     """Compute one unit and one output at a time, with weights in the documented order."""
     p = X.shape[1]
     found = []
     for c in range(C):
         output = weights[H * p + H * C + c] * torch.ones(len(X), dtype=X.dtype)
         for h in range(H):
-            unit = torch.erf(X @ weights[h * p : (h + 1) * p])
+            unit = activate(X @ weights[h * p : (h + 1) * p])
             output = output + weights[H * p + h * C + c] * unit
         found.append(output)
     return torch.stack(found, dim=1)
 
 
 @pytest.mark.parametrize("C", [1, 3])
-def test_outputs_and_derivatives_equal_the_formula(C):
+@pytest.mark.parametrize(("name", "activate"), [("erf", torch.erf), ("relu", torch.relu)])
+def test_outputs_and_derivatives_equal_the_formula(C, name, activate):
     random = torch.Generator().manual_seed(0)
-    shape = OneHiddenLayer(inputs=4, width=5, outputs=C)
+    shape = OneHiddenLayer(inputs=4, width=5, outputs=C, activation=name)
     assert shape.dimension == 4 * 5 + 5 * C + C
     weights = torch.randn(shape.dimension, generator=random, dtype=torch.float64)
     X = torch.randn((6, 4), generator=random, dtype=torch.float64)
-    expected = outputs_by_hand(weights, X, 5, C)
+    expected = outputs_by_hand(weights, X, 5, C, activate)
     torch.testing.assert_close(shape.forward(weights, X), expected)
-    slopes = torch.func.jacrev(outputs_by_hand)(weights, X, 5, C)
+    slopes = torch.func.jacrev(outputs_by_hand)(weights, X, 5, C, activate)
     torch.testing.assert_close(shape.jacobian(weights, X), slopes)
     of_last = shape.jacobian(weights, X, first=shape.last_layer)
     torch.testing.assert_close(of_last, slopes[..., 20:])

@@ -13,9 +13,7 @@ from scipy.stats import norm
 from onlinefa_benchmark.models import predictive
 from onlinefa_benchmark.models.predictive import (
     GaussianMixture,
-    calibration_error,
     coverage,
-    reliability_bins,
 )
 from onlinefa_benchmark.posteriors.base import GaussianFunctions, SampledFunctions
 
@@ -115,21 +113,3 @@ def test_coverage_of_calibrated_predictions_equals_the_nominal_one():
     for share in (0.5, 0.9):
         error = sqrt(share * (1 - share) / 20_000)
         assert coverage(levels, share) == pytest.approx(share, abs=4 * error)
-
-
-def test_a_confidence_on_a_border_belongs_to_the_lower_bin():
-    confidence = np.array([0.0, 0.25, 0.26, 0.5, 0.75, 0.76, 1.0, 1 + 1e-12])
-    inside = reliability_bins(confidence, 4)
-    places = [[0, 1], [2, 3], [4], [5, 6, 7]]
-    assert [list(np.flatnonzero(one)) for one in inside] == places
-
-
-def test_the_calibration_error_is_the_weighted_mean_gap_of_bins():
-    confidence = np.array([0.55, 0.6, 0.95, 1.0, 1.0])
-    right = np.array([True, False, True, True, False])
-    # Two bins: [0, 0.5] is empty, and the other has 4.1 / 5 of confidence and 3 / 5 right.
-    assert calibration_error(confidence, right, 2) == pytest.approx(0.82 - 0.6)
-    # Ten: (0.5, 0.6] with 0.575 and 1 / 2, (0.9, 1] with 2.95 / 3 and 2 / 3.
-    expected = 2 / 5 * 0.075 + 3 / 5 * (2.95 / 3 - 2 / 3)
-    assert calibration_error(confidence, right, 10) == pytest.approx(expected)
-    assert calibration_error(np.ones(3), np.ones(3, dtype=bool)) == 0

@@ -141,3 +141,18 @@ def test_laplace_is_the_same_by_the_smaller_matrix(rows):
     A, J = random.normal(size=(rows, 8)), random.normal(size=(5, 8))
     expected = np.diag(J @ np.linalg.inv(np.eye(8) + A.T @ A) @ J.T)
     np.testing.assert_allclose(DenseSpread(A).variances_along(J), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [8, 24])  # fewer rows than weights, and more
+def test_the_low_rank_precision_has_the_leading_eigenvectors(rows):
+    task = tiny_networks.task_of(tiny_networks.trainings_of(rows=rows))
+    A = task.network.curvature_rows(task.mode, task.network.X)
+    eigenvalues, V = np.linalg.eigh(A.T @ A)
+    precision = np.eye(A.shape[1]) + V[:, -2:] * eigenvalues[-2:] @ V[:, -2:].T
+    J = task.network.jacobian(task.mode, task.inputs)
+    expected = np.sqrt(np.sum(J * np.linalg.solve(precision, J.T).T, axis=1))
+    found = algorithms.load("laplace_low_rank")().functions(task)
+    np.testing.assert_allclose(found.sd, expected, rtol=1e-8)
+    whole = algorithms.load("laplace_low_rank")(factors=1000).functions(task)
+    exact = algorithms.load("laplace_all")().functions(task)
+    np.testing.assert_allclose(whole.sd, exact.sd, rtol=1e-6)

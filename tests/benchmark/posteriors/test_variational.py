@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -11,11 +12,11 @@ from support.tiny_networks import CANDIDATES, TRAINING, task_of, trainings_of
 
 from onlinefa.gaussian import LowRankGaussian
 from onlinefa_benchmark import algorithms
-from onlinefa_benchmark.experiments.network.task import Candidate, NetworkTraining
+from onlinefa_benchmark.experiments.network.hyperparameters import Hyperparameters
 from onlinefa_benchmark.models.training import Networks
 from onlinefa_benchmark.posteriors._factor_family import FactorFamily
 
-SMALL = NetworkTraining(**vars(TRAINING) | {"width": 1})  # 3 + 1 + 1 weights
+SMALL = replace(TRAINING, width=1)  # 3 + 1 + 1 weights
 
 
 def prior(D):
@@ -105,7 +106,7 @@ def test_without_factors_it_finds_the_conditional_variance_of_each_weight(quadra
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mean_field", "vifa"])
 def test_rows_with_very_large_noise_leave_the_prior(name):
-    nothing = [Candidate(0.3, 1.0, 1e8)]
+    nothing = [Hyperparameters(1.0, 1e8)]
     task = task_of(trainings_of(candidates=nothing, training=SMALL))
     found = fitted(name, 600, task, 4)
     assert found.kl(prior(5)) < 0.02

@@ -228,7 +228,7 @@ class GP(Experiment):
     gpu = "each"
     step_unit = ""
     measured_on = "at held-out inputs"
-    seeds_are_splits = True
+    test_share = 0.1
 
     def groups(self, config: GPConfig) -> Iterator[GroupSpec]:
         """Yield a group for each dataset, width and algorithm that runs there."""

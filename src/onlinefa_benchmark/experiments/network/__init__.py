@@ -1,12 +1,12 @@
-"""MultiSWAG and other posteriors of trained networks: regression on tables, and digits."""
+"""MultiSWAG and other posteriors of trained networks with one hidden layer, on tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from onlinefa_benchmark import algorithms, datasets
 from onlinefa_benchmark.axes import DATASET, Axis, AxisValue
@@ -25,37 +25,71 @@ from onlinefa_benchmark.experiments.base import (
     check_known,
     count_weights,
 )
+from onlinefa_benchmark.experiments.network.splits import (
+    TEST_SHARE,
+    SplitKind,
+    count_standard_splits,
+)
+from onlinefa_benchmark.models.activations import Activation
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Group
 
 _HERE = "onlinefa_benchmark.experiments.network"
 
-# Seconds of one core for a candidate's step and a weight, with its share of the training.
-_STEP = 5e-7
+Noise = Literal["evidence", "validation"]
 
-# Of scikit-learn's digits; the images are those for training, without test and validation parts.
-_PIXELS, _CLASSES, _IMAGES = 64, 10, 1151
+NOISE = Axis("noise", "noise chosen by")
+
+# Seconds of one core for a step of SGD and a weight, and for an update of prior and noise and the
+# square of a weight.
+_STEP, _UPDATE = 5e-7, 1e-7
 
 
-class TrainedNetworkConfig(NetworkExperimentConfig):
-    """Configuration of how networks are trained, and of the search for hyperparameters."""
+class NetworkConfig(NetworkExperimentConfig):
+    """Configuration of networks on regression tables, and of the choice of hyperparameters."""
 
     width: Count = Field(description="number of hidden units")
+    activation: Activation = Field(description="activation function of the hidden units")
     K: Several = Field(description="latent dimension of estimators that are fitted to SGD's walk")
     samples: Count = Field(description="number of networks drawn from each posterior")
-    candidates: Count = Field(
-        description="number of random candidates for learning rate, prior precision and noise "
-        "precision; each algorithm uses the one that predicts a fifth of the training rows best"
+    noises: list[Noise] = Field(
+        description="how the variance of the noise and the precision of the prior are chosen: by "
+        "Laplace's `evidence`, the same for all algorithms, or by `validation`, for each algorithm"
     )
     runs: Count = Field(
         description="number of networks from different starts, for ensembles and mixtures"
     )
-    batch: Count = Field(description="rows in a step of Adam or SGD")
-    steps: Count = Field(description="steps of Adam from a start to a mode")
-    learning_rate: Positive = Field(description="initial learning rate of Adam; it falls to zero")
-    walk: Count = Field(description="steps of SGD with a constant rate after those of Adam")
+    rounds: Count = Field(
+        description="largest number of updates of prior and noise during training; with "
+        "`evidence`, that with the largest evidence is taken"
+    )
+    iterations: Count = Field(
+        description="largest number of iterations of the search for a mode, with `evidence`"
+    )
+    candidates: Several = Field(
+        description="how many of the updates of prior and noise are candidates with `validation`; "
+        "each algorithm uses the one that predicts a fifth of the training rows best"
+    )
+    batch: Count = Field(description="rows in a step of SGD")
+    walk: Count = Field(description="steps of SGD with a constant rate from the trained weights")
+    walk_rate: Positive = Field(
+        description="learning rate of these steps, as a fraction of the rate at which descent with "
+        "all rows becomes unstable"
+    )
     every: Count = Field(description="steps of SGD between two observations of the weights")
+
+    datasets: list[str] = Field(description="tables: files of src/onlinefa_benchmark/datasets")
+    splits: SplitKind = Field(
+        description="`standard`: the splits of the literature, twenty for each table and five for "
+        "casp; or `random`"
+    )
+    most_splits: dict[str, Count] | None = Field(
+        default=None, description="`{dataset: n}`: only the first n seeds, for large tables"
+    )
+    widths: dict[str, Count] | None = Field(
+        default=None, description="`{dataset: n}`: another number of hidden units"
+    )
 
     @classmethod
     def known_algorithms(cls) -> list[str]:
@@ -75,53 +109,72 @@ class TrainedNetworkConfig(NetworkExperimentConfig):
             )
         return every
 
-    def training_parameters(self) -> dict[str, Any]:
-        """Return the parameters of training.
-
-        All networks are trained at once, so that every cell depends on all of these parameters.
-        """
-        names = (
-            "width",
-            "candidates",
-            "runs",
-            "batch",
-            "steps",
-            "learning_rate",
-            "walk",
-            "every",
-        )
+    def parameters_of(self, dataset: str, noise: Noise) -> dict[str, Any]:
+        """Return the parameters of the networks of a dataset, on which all its cells depend."""
+        names = ("activation", "runs", "rounds", "batch", "walk", "walk_rate", "every")
         training = {name: getattr(self, name) for name in names}
-        return {"training": training, "samples": self.samples}
+        is_evidence = noise == "evidence"
+        return {
+            "splits": self.splits,
+            "training": {"width": self.width_of(dataset), **training},
+            "selection": (
+                {"iterations": self.iterations} if is_evidence else {"numbers": self.stages()}
+            ),
+            "samples": self.samples,
+        }
 
+    def stages(self) -> list[int]:
+        """Return the numbers of updates that are candidates with `validation`.
 
-class NetworkConfig(TrainedNetworkConfig):
-    """Configuration of networks on regression tables."""
+        They grow in equal ratios, because each update changes networks less than the one before.
+        """
+        ratio = self.rounds ** (1 / (self.candidates - 1))
+        return sorted({round(ratio**i) for i in range(self.candidates)})
 
-    datasets: list[str] = Field(description="tables: files of src/onlinefa_benchmark/datasets")
-    splits: dict[str, Count] | None = Field(
-        default=None, description="`{dataset: n}`: only the first n seeds, for large tables"
-    )
+    def seeds_of(self, axes: Mapping[str, Any]) -> list[int]:
+        """Return the seeds of a group of cells: with standard splits, those that exist."""
+        seeds = super().seeds_of(axes)
+        if self.splits == "random":
+            return seeds
+        return [seed for seed in seeds if seed < count_standard_splits(str(axes["dataset"]))]
 
     def seeds_allowed(self, axes: Mapping[str, Any]) -> int | None:
         """Return the largest number of seeds of a dataset; None if there is no limit."""
-        return (self.splits or {}).get(str(axes["dataset"]))
+        dataset = str(axes["dataset"])
+        chosen = (self.most_splits or {}).get(dataset)
+        if self.splits == "random":
+            return chosen
+        known = count_standard_splits(dataset)
+        return min(chosen or known, known)
 
     def dimensions(self) -> list[int]:
         """Return the numbers of weights of all networks."""
         return [self.weights(name) for name in self.datasets]
 
+    def width_of(self, dataset: str) -> int:
+        """Return the number of hidden units of networks for a dataset."""
+        return (self.widths or {}).get(dataset, self.width)
+
     def weights(self, dataset: str) -> int:
         """Return the number of weights of a network for a dataset."""
-        return count_weights(len(datasets.table(dataset).inputs), self.width)
+        return count_weights(len(datasets.table(dataset).inputs), self.width_of(dataset))
 
-    @field_validator("splits")
+    @model_validator(mode="after")
+    def _check_seeds(self) -> Self:
+        for dataset in self.datasets if self.splits == "standard" else ():
+            known = count_standard_splits(dataset)
+            if min(self.seeds) >= known:
+                raise ValueError(f"{dataset} has {known} standard splits, and seeds begin later")
+        return self
+
+    @field_validator("most_splits", "widths")
     @classmethod
-    def _check_splits(
-        cls, splits: dict[str, int] | None, info: ValidationInfo
+    def _check_datasets(
+        cls, numbers: dict[str, int] | None, info: ValidationInfo
     ) -> dict[str, int] | None:
-        for name in splits or {}:
+        for name in numbers or {}:
             check_known(name, info.data.get("datasets", [name]))
-        return splits
+        return numbers
 
     @field_validator("datasets")
     @classmethod
@@ -145,32 +198,6 @@ class NetworkConfig(TrainedNetworkConfig):
         return names
 
 
-class DigitsConfig(TrainedNetworkConfig):
-    """Configuration of networks on handwritten digits."""
-
-    def dimensions(self) -> list[int]:
-        """Return the number of weights of the network."""
-        return [self.weights()]
-
-    def weights(self) -> int:
-        """Return the number of weights of the network."""
-        return count_weights(_PIXELS, self.width, _CLASSES)
-
-    @field_validator("K")
-    @classmethod
-    def _check_fewer_factors_than_weights(cls, K: int, info: ValidationInfo) -> int:
-        D = count_weights(_PIXELS, info.data.get("width", 1), _CLASSES)
-        check_below([K], {f"there are {D} weights": D})
-        return K
-
-    @field_validator("batch")
-    @classmethod
-    def _check_enough_images(cls, batch: int) -> int:
-        if batch > _IMAGES:
-            raise ValueError(f"there are {_IMAGES} training images, fewer than {batch}")
-        return batch
-
-
 class Network(Experiment):
     """Comparison of posteriors of networks by their predictions of held-out rows of tables."""
 
@@ -186,8 +213,8 @@ class Network(Experiment):
         Metric("coverage_90", "coverage of 90 % intervals", 0.9),
         Metric("coverage_95", "coverage of 95 % intervals", 0.95),
     )
-    setting_axes: ClassVar[Sequence[Axis]] = (DATASET,)
-    job_axes: ClassVar[Sequence[str]] = ("dataset",)
+    setting_axes: ClassVar[Sequence[Axis]] = (DATASET, NOISE)
+    job_axes: ClassVar[Sequence[str]] = ("dataset", "noise")
     figures: ClassVar[Sequence[Figure]] = (
         Figure(
             "network",
@@ -196,13 +223,19 @@ class Network(Experiment):
         ),
         Figure(
             "calibration",
-            "Share of targets below a predicted level less that level, against the level: a panel "
-            "for each dataset, a line for each posterior. Zero is calibrated.",
+            "Share of held-out targets in central 90 % intervals, as a heat map: a row for each "
+            "posterior, a column for each dataset, a panel for each choice of the noise.",
         ),
         Figure(
             "network_ranks",
             "Critical-difference diagram: average ranks of posteriors by their test likelihood on "
             "a line, the best on the left, and bars that join those that were not shown to differ.",
+            from_comparison=True,
+        ),
+        Figure(
+            "network_detectable",
+            "The smallest difference of test likelihoods that a corrected paired t test at 5 % "
+            "finds with a power of 80 %, against the number of splits: a line for each setting.",
             from_comparison=True,
         ),
     )
@@ -213,70 +246,27 @@ class Network(Experiment):
     gpu = "each"
     step_unit = ""
     measured_on = "of networks that were trained on nine tenths of a table"
-    seeds_are_splits = True
+    test_share = TEST_SHARE
 
     def groups(self, config: Any) -> Iterator[GroupSpec]:
-        """Yield a group for each dataset and algorithm."""
-        for dataset, algorithm in product(config.datasets, config.algorithms):
+        """Yield a group for each dataset, choice of hyperparameters and algorithm."""
+        for dataset, noise, algorithm in product(config.datasets, config.noises, config.algorithms):
             axes: dict[str, AxisValue] = {
                 "dataset": dataset,
-                "width": config.width,
+                "noise": noise,
+                "width": config.width_of(dataset),
                 "D": config.weights(dataset),
                 "K": config.K,
                 "algorithm": algorithm,
             }
             table = {"table": datasets.table(dataset).digest}
-            yield axes, table | config.training_parameters()
+            yield axes, table | config.parameters_of(dataset, noise)
 
     def estimate_seconds(self, group: Group) -> float:
-        """Estimate the seconds of a cell from the number of candidates, steps and weights."""
-        training = group.parameters["training"]
-        steps = training["candidates"] * (training["steps"] + training["walk"])
-        return _STEP * float(steps) * int(group.axes["D"])
+        """Estimate the seconds of a cell: its share of the training, and its own steps."""
+        training, D = group.parameters["training"], int(group.axes["D"])
+        return _UPDATE * float(training["rounds"]) * D**2 + _STEP * training["walk"] * D
 
     def tables_read(self, axes: Mapping[str, AxisValue]) -> list[str]:
         """Return the table of a cell."""
         return [str(axes["dataset"])]
-
-
-class Digits(Network):
-    """Comparison of posteriors of networks by accuracy and calibration on handwritten digits."""
-
-    name = "digits"
-    title = "Networks on digits"
-    description = "MultiSWAG and others: networks on handwritten digits, in ten classes"
-    Config = DigitsConfig
-    metrics = (
-        Metric("class_nll", "test negative log-likelihood (nats per image)", is_main=True),
-        Metric("accuracy", "accuracy", "higher", is_main=True),
-        Metric("calibration_error", "expected calibration error"),
-        Metric("rotated_auroc", "detection of turned images (area under the ROC curve)", "higher"),
-    )
-    job_axes = ()
-    figures = (
-        Figure(
-            "reliability",
-            "Accuracy less confidence of predicted digits, against confidence, above, and the "
-            "share of images with such a confidence, below: a line for each posterior. Above zero "
-            "is underconfident, below zero overconfident.",
-        ),
-    )
-    computation = f"{_HERE}.digits_computation"
-    additional_metric_kind = None
-    measured_on = "of networks that were trained on four fifths of the images"
-
-    def groups(self, config: Any) -> Iterator[GroupSpec]:
-        """Yield a group for each algorithm."""
-        for algorithm in config.algorithms:
-            axes: dict[str, AxisValue] = {
-                "dataset": "digits",
-                "width": config.width,
-                "D": config.weights(),
-                "K": config.K,
-                "algorithm": algorithm,
-            }
-            yield axes, config.training_parameters()
-
-    def tables_read(self, axes: Mapping[str, AxisValue]) -> list[str]:
-        """Return no table: the images come with scikit-learn."""
-        return []

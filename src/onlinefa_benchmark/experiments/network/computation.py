@@ -1,8 +1,8 @@
 """Measurements of a posterior of networks on held-out rows of a regression table.
 
-A seed is a random split. A tenth of the rows is the test part. A fifth of the others is the
-validation part, by which hyperparameters are chosen. Inputs and targets are standardised on the
-training and validation parts; all test metrics are in the table's own units.
+A seed is a split: a tenth of the rows is the test part. If hyperparameters are chosen by
+validation, a fifth of the other rows is the validation part. Inputs and targets are standardised on
+the rows outside the test part; all test metrics are in the table's own units.
 """
 
 from __future__ import annotations
@@ -14,10 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onlinefa_benchmark.arrays import Array
-from onlinefa_benchmark.experiments.network.model_selection import MetricValues, Study, run_study
-from onlinefa_benchmark.experiments.network.task import NetworkTraining, Rows
+from onlinefa_benchmark.experiments.network.splits import Split, random_split, standard_split
+from onlinefa_benchmark.experiments.network.study import (
+    EvidenceStudy,
+    MetricValues,
+    Study,
+    ValidationStudy,
+    run_study,
+)
+from onlinefa_benchmark.experiments.network.trained_networks import (
+    EvidenceNetworks,
+    NetworkTraining,
+    Rows,
+    UpdatedNetworks,
+)
 from onlinefa_benchmark.measurement import Measurement
-from onlinefa_benchmark.models.likelihoods import Gaussian
 from onlinefa_benchmark.models.predictive import coverage
 from onlinefa_benchmark.models.scaling import Scaling, append_ones
 from onlinefa_benchmark.posteriors.base import Functions
@@ -28,7 +39,6 @@ if TYPE_CHECKING:
     from onlinefa_benchmark.context import Context
 
 _SHARES = (50, 90, 95)  # per cent, of central intervals
-LEVELS = tuple(range(5, 100, 5))  # per cent, of the calibration curve
 
 _OF_POINTS = "mean over held-out points"
 CONTRACTS = {
@@ -36,48 +46,57 @@ CONTRACTS = {
     "test_rmse": "root of the mean over held-out points, y in its own units",
     "test_crps": f"{_OF_POINTS}, y in its own units",
     **{f"coverage_{share}": "share of held-out points" for share in _SHARES},
-    "calibration": "share of held-out points",
 }
 
 
 def run(cell: Cell, context: Context) -> Iterator[Measurement]:
     """Measure one posterior on one split."""
-    dataset, root = str(cell.axes["dataset"]), int(cell.parameters["root_seed"])
-    training = NetworkTraining(**cell.parameters["training"])
+    dataset, noise = str(cell.axes["dataset"]), str(cell.axes["noise"])
     # Cells of one split follow one another and share its networks.
     study = context.cache.get(
         "network study",
-        (dataset, cell.seed, root, training),
-        lambda: _study(dataset, cell.seed, root, training, context),
+        (dataset, noise, cell.seed, repr(sorted(cell.parameters["training"].items()))),
+        lambda: make_study(cell, context),
     )
     yield from run_study(cell, study, context)
 
 
-def _study(
-    dataset: str, seed: int, root: int, training: NetworkTraining, context: Context
-) -> Study:
-    random = partial(generator, root, "network", dataset, seed)
+def make_study(cell: Cell, context: Context) -> Study:
+    """Return the split of a cell, with networks that are trained when they are needed."""
+    dataset, parameters = str(cell.axes["dataset"]), cell.parameters
+    random = partial(generator, int(parameters["root_seed"]), "network", dataset, cell.seed)
     inputs, y = context.read_table(dataset)
-    order = random("held_out").permutation(len(y))
-    asked, rest = np.split(order, [len(y) // 10])
+    split = _split(parameters["splits"], len(y), cell.seed, random("held_out"))
+    rest, asked = split.training, split.test
     of_inputs, of_targets = Scaling.of(inputs[rest]), Scaling.of(y[rest])
     X, z = append_ones(of_inputs.apply(inputs)), of_targets.apply(y)
+    shared: dict[str, Any] = {
+        "asked": X[asked],
+        "random": random,
+        "measure": partial(measure, y=z[asked], unit=float(of_targets.sd)),
+        "contracts": CONTRACTS,
+    }
+    how: dict[str, Any] = {
+        "training": NetworkTraining(**parameters["training"]),
+        "random": random,
+        "device": context.device,
+        "progress": context.progress,
+        **parameters["selection"],
+    }
+    whole = Rows(X[rest], z[rest])
+    if cell.axes["noise"] == "evidence":
+        return EvidenceStudy(**shared, networks=EvidenceNetworks(table=whole, **how))
     validation, learned = np.split(rest, [len(rest) // 5])
-    return Study(
-        Rows(X[learned], z[learned]),
-        Rows(X[validation], z[validation]),
-        X[asked],
-        training,
-        random,
-        Gaussian,
-        lambda functions, targets, noise: (
-            -float(np.mean(functions.targets(noise).log_density(targets)))
-        ),
-        partial(measure, y=z[asked], unit=float(of_targets.sd)),
-        CONTRACTS,
-        context.device,
-        progress=context.progress,
+    return ValidationStudy(
+        **shared,
+        search=UpdatedNetworks(table=Rows(X[learned], z[learned]), **how),
+        validation=Rows(X[validation], z[validation]),
+        networks=UpdatedNetworks(table=whole, **how),
     )
+
+
+def _split(kind: str, rows: int, seed: int, random: np.random.Generator) -> Split:
+    return standard_split(rows, seed) if kind == "standard" else random_split(rows, random)
 
 
 def measure(
@@ -96,7 +115,4 @@ def measure(
         ("test_crps", ()): float(unit * np.mean(predicted.crps(y))),
     }
     values |= {(f"coverage_{share}", ()): coverage(levels, share / 100) for share in _SHARES}
-    values |= {(name, ()): float(score(predicted, y)) for name, score in additional.items()}
-    return values | {
-        ("calibration", (level,)): float(np.mean(levels <= level / 100)) for level in LEVELS
-    }
+    return values | {(name, ()): float(score(predicted, y)) for name, score in additional.items()}

@@ -1,89 +1,91 @@
-"""Figures of networks on tables and on digits."""
+"""Figures of networks on tables."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onlinefa_benchmark.axes import ALGORITHM, DATASET
 from onlinefa_benchmark.experiments.base import Experiment
 from onlinefa_benchmark.looks import look
+from onlinefa_benchmark.plotting.detectable import draw_detectable
 from onlinefa_benchmark.plotting.panels import new_panels
 from onlinefa_benchmark.plotting.ranks import draw_ranks
 from onlinefa_benchmark.plotting.style import draw_placeholder
 from onlinefa_benchmark.statistics.frames import sorted_values
 from onlinefa_benchmark.statistics.seeds import describe_seeds
 
-_BINS = ("bin_share", "confidence", "bin_accuracy")
-
 
 def network(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     """Draw test negative log-likelihoods: a panel for each dataset, a line for each algorithm."""
     metric = experiment.all_metrics()["test_nll"]
     rows = summary[summary["metric"] == metric.name]
-    datasets, algorithms = sorted_values(rows, DATASET), sorted_values(rows, ALGORITHM)
+    panels, algorithms = _split_by_setting(rows), sorted_values(rows, ALGORITHM)
     height = 0.6 + 0.19 * len(algorithms)
     figure, axes = new_panels(
-        len(datasets), lambda across, down: (2 + 2.3 * across, 1.2 + height * down), sharey=True
+        len(panels), lambda across, down: (2 + 2.3 * across, 1.2 + height * down), sharey=True
     )
-    for dataset, axis in zip(datasets, axes.flat, strict=False):
-        _draw_likelihoods(axis, rows[rows["dataset"] == dataset], algorithms)
-        axis.set_title(DATASET.format(dataset))
-    figure.supxlabel(
-        f"{metric.label}, {metric.direction}; {describe_seeds(rows, experiment.setting_keys)}\n"
+    for (title, own), axis in zip(panels.items(), axes.flat, strict=False):
+        _draw_likelihoods(axis, own, algorithms)
+        axis.set_title(title)
+    note = (
+        f"{metric.label}, {metric.direction}; {describe_seeds(rows, experiment.setting_keys)}. "
         "Splits differ more than algorithms do: paired differences, in the tables, are sharper "
-        "than these bars.",
-        fontsize="small",
+        "than these bars."
     )
+    figure.supxlabel(_wrap(note, figure), fontsize="small")
     return figure
 
 
 def calibration(experiment: Experiment, summary: pd.DataFrame) -> Figure:
-    """Draw the share of targets below a predicted level, minus the level, against the level."""
-    rows = summary[summary["metric"] == "calibration"]
-    if rows["mean"].isna().all():
+    """Draw the coverage of 90 % intervals: a panel for each noise, a row for each algorithm."""
+    rows = summary[(summary["metric"] == "coverage_90") & summary["mean"].notna()]
+    if rows.empty:
         return draw_placeholder("networks that could be fitted")
-    rows = rows.assign(level=rows["i"].astype(float))
+    noises, algorithms = sorted(rows["noise"].unique()), sorted_values(rows, ALGORITHM)
     datasets = sorted_values(rows, DATASET)
-    figure, axes = new_panels(
-        len(datasets),
-        lambda across, down: (max(8.5, 1 + 2.6 * across), 2.2 + 2.3 * down),
-        sharex=True,
+    size = (2.6 + 0.62 * len(datasets) * len(noises), 1.6 + 0.24 * len(algorithms))
+    figure, axes = plt.subplots(
+        1,
+        len(noises),
+        figsize=(max(5.0, size[0]), size[1]),
+        squeeze=False,
         sharey=True,
+        layout="constrained",
     )
-    for dataset, axis in zip(datasets, axes.flat, strict=False):
-        axis.axhline(0, color="black", linewidth=0.8)
-        here = rows[rows["dataset"] == dataset].sort_values("level")
-        for algorithm in sorted_values(here, ALGORITHM):
-            own = here[here["algorithm"] == algorithm]
-            axis.plot(
-                own["level"],
-                100 * own["mean"] - own["level"],
-                label=look(algorithm).label,
-                markevery=3,
-                markersize=3.5,
-                **_line_style(algorithm),
-            )
-        axis.set_title(DATASET.format(dataset))
-    for axis in axes[-1]:
-        axis.set_xlabel("level (per cent)")
-    for axis in axes[:, 0]:
-        axis.set_ylabel("share below it minus the level")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        ncols=5,
-        loc="outside lower center",
-        fontsize="small",
-        title="zero is calibrated; above, then below zero is too narrow, the reverse too wide; "
-        + describe_seeds(rows, experiment.setting_keys, "mean"),
+    for noise, axis in zip(noises, axes.flat, strict=True):
+        shares = rows[rows["noise"] == noise].pivot(
+            index="algorithm", columns="dataset", values="mean"
+        )
+        shares = 100 * shares.reindex(index=algorithms, columns=datasets)
+        sns.heatmap(
+            shares,
+            ax=axis,
+            annot=True,
+            fmt=".0f",
+            annot_kws={"size": "x-small"},
+            cmap="RdBu",
+            vmin=75,
+            center=90,
+            vmax=105,
+            cbar=False,
+            linewidths=0.5,
+        )
+        axis.set(title=f"noise by {noise}", xlabel="", ylabel="")
+        axis.set_xticklabels([DATASET.format(name) for name in datasets], rotation=40, ha="right")
+        axis.set_yticklabels([look(name).label for name in algorithms], rotation=0)
+    note = (
+        "Share of held-out targets in central 90 % intervals, in per cent: red is too narrow, blue "
+        f"too wide; {describe_seeds(rows, experiment.setting_keys, 'mean')}."
     )
+    figure.supxlabel(_wrap(note, figure), fontsize="small")
     return figure
 
 
@@ -92,47 +94,26 @@ def network_ranks(experiment: Experiment, comparison: pd.DataFrame) -> Figure:
     return draw_ranks(comparison, experiment.all_metrics()["test_nll"])
 
 
-def reliability(experiment: Experiment, summary: pd.DataFrame) -> Figure:
-    """Draw accuracy minus confidence in bins of confidence, and the share of images in each."""
-    bins = summary[summary["metric"].isin(_BINS)]
-    if bins["mean"].isna().all():
-        return draw_placeholder("networks that could be fitted")
-    wide = (
-        bins.pivot(index=["algorithm", "i"], columns="metric", values="mean")
-        .reset_index()
-        .dropna()
-        .sort_values(by="confidence")
-    )
-    figure, (gap, share) = plt.subplots(
-        2, 1, sharex=True, layout="constrained", figsize=(8, 6.4), height_ratios=[3, 1.4]
-    )
-    gap.axhline(0, color="black", linewidth=0.8)
-    for algorithm in sorted_values(wide, ALGORITHM):
-        own, line_style = wide[wide["algorithm"] == algorithm], _line_style(algorithm)
-        difference = 100 * (own["bin_accuracy"] - own["confidence"])
-        gap.plot(own["confidence"], difference, label=look(algorithm).label, **line_style)
-        share.plot(own["confidence"], own["bin_share"], **line_style)
-    gap.set_ylabel("accuracy minus confidence (per cent)")
-    share.set(xlabel="confidence", ylabel="share of images", yscale="log")
-    figure.legend(
-        *gap.get_legend_handles_labels(),
-        ncols=4,
-        loc="outside lower center",
-        fontsize="small",
-        title="above zero underconfident, below zero overconfident; "
-        + describe_seeds(summary, experiment.setting_keys, "mean"),
-    )
-    return figure
+def network_detectable(experiment: Experiment, comparison: pd.DataFrame) -> Figure:
+    """Draw the detectable differences of test likelihoods against the number of splits."""
+    metric = experiment.all_metrics()["test_nll"]
+    return draw_detectable(comparison, metric, experiment.setting_axes, experiment.overlap)
 
 
-def _line_style(algorithm: str) -> dict[str, Any]:
-    drawn = look(algorithm)
+def _split_by_setting(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each setting by its title, which names the noise if there are several."""
+    noises = sorted(rows["noise"].unique())
     return {
-        "color": drawn.colour,
-        "marker": drawn.marker,
-        "linestyle": drawn.line,
-        "linewidth": 1,
+        DATASET.format(dataset) + (f", noise by {noise}" if len(noises) > 1 else ""): rows[
+            (rows["dataset"] == dataset) & (rows["noise"] == noise)
+        ]
+        for dataset, noise in product(sorted_values(rows, DATASET), noises)
     }
+
+
+def _wrap(text: str, figure: Figure) -> str:
+    """Break a text into lines that are no wider than the figure."""
+    return "\n".join(wrap(text, int(13 * figure.get_figwidth())))
 
 
 def _draw_likelihoods(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> None:
@@ -157,11 +138,10 @@ def _draw_likelihoods(axis: Axes, rows: pd.DataFrame, algorithms: list[str]) -> 
 def _cut_off_worst(axis: Axes, rows: pd.DataFrame) -> None:
     """Limit a panel to the range of the best three quarters of algorithms, plus 1.5 times as much.
 
-    Two of the largest standard errors are added. Values beyond the limit are written below the
-    panel.
+    Two median standard errors are added. Values beyond the limit are written below the panel.
     """
     low, middle = rows["mean"].min(), rows["mean"].quantile(0.75)
-    end = middle + 1.5 * (middle - low) + 2 * rows["standard_error"].max(skipna=True)
+    end = middle + 1.5 * (middle - low) + 2 * rows["standard_error"].median()
     beyond = rows[rows["mean"] > end]
     if len(beyond) and np.isfinite(end):
         axis.set_xlim(right=end)
@@ -169,4 +149,4 @@ def _cut_off_worst(axis: Axes, rows: pd.DataFrame) -> None:
             f"{look(algorithm).label} {mean:.3g}"
             for algorithm, mean in zip(beyond["algorithm"], beyond["mean"], strict=True)
         )
-        axis.set_xlabel(f"beyond: {names}", fontsize="x-small")
+        axis.set_xlabel("\n".join(wrap(f"beyond: {names}", 34)), fontsize="x-small")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import yaml
 from support.contexts import context_of, run
-from support.network_cells import QUICK, cell, values_of
+from support.network_cells import cell, values_of
 
 from onlinefa_benchmark.config.validation import ConfigError, validate
 from onlinefa_benchmark.context import Cache, Context
-from onlinefa_benchmark.experiments.network import computation, model_selection
-from onlinefa_benchmark.models.training import Networks
+from onlinefa_benchmark.experiments.network import computation, trained_networks
+from onlinefa_benchmark.experiments.network.splits import standard_split
 from onlinefa_benchmark.posteriors.base import GaussianFunctions
 from onlinefa_benchmark.storage import result_file
 from onlinefa_benchmark.storage.provenance import Provenance
@@ -31,9 +31,9 @@ def table():
     return {"X": X, "y": np.sin(X[:, 0]) + 0.1 * random.normal(size=N)}
 
 
-def study_of(table, seed=0):
+def study_of(table, seed=0, **options):
     context = Context(None, read_table=lambda name: (table["X"], table["y"]))
-    return computation._study("yacht", seed, 1, QUICK, context)
+    return computation.make_study(cell(seed=seed, **options), context)
 
 
 def run_cell(one, table, cache=None, **options):
@@ -49,7 +49,7 @@ def run_cell(one, table, cache=None, **options):
 def rows_of(table, X):
     """Return the numbers of the table's rows that were standardised to X, in order."""
     whole = study_of(table)
-    everything = np.concatenate([whole.learned.X, whole.validation.X, whole.asked])[:, 0]
+    everything = np.concatenate([whole.final.table.X, whole.asked])[:, 0]
     slope, shift = np.polyfit(np.sort(everything), np.sort(table["X"][:, 0]), 1)
     away = np.abs(slope * X[:, :1] + shift - table["X"][:, 0])
     assert away.min(axis=1).max() < 1e-9
@@ -58,12 +58,12 @@ def rows_of(table, X):
 
 def test_every_row_is_in_exactly_one_of_three_parts(table):
     study = study_of(table)
-    parts = [rows_of(table, X) for X in (study.asked, study.validation.X, study.learned.X)]
+    parts = [rows_of(table, X) for X in (study.asked, study.validation.X, study.search.table.X)]
     assert [len(part) for part in parts] == [5, 9, 36]
     assert set.union(*parts) == set(range(N))
     assert len(study.final.table.y) == 45
-    np.testing.assert_array_equal(study.final.table.X[:36], study.learned.X)
-    np.testing.assert_array_equal(study.final.table.X[36:], study.validation.X)
+    np.testing.assert_array_equal(study.final.table.X[:9], study.validation.X)
+    np.testing.assert_array_equal(study.final.table.X[9:], study.search.table.X)
 
 
 def test_training_and_validation_rows_are_standardised_together(table):
@@ -76,7 +76,7 @@ def test_training_and_validation_rows_are_standardised_together(table):
 def test_training_does_not_depend_on_the_test_part(table):
     def learned():
         study = study_of(table)
-        return [vars(one) for one in study.candidates], study.search.modes, study.final.walks
+        return study.final.hyperparameters, study.search.modes, study.final.walks
 
     before = learned()
     tested = list(rows_of(table, study_of(table).asked))
@@ -90,40 +90,48 @@ def test_training_does_not_depend_on_the_test_part(table):
         np.testing.assert_array_equal(found, expected)
 
 
+def test_evidence_needs_no_validation_part(table):
+    study = study_of(table, noise="evidence")
+    assert len(study.final.table.y) == 45
+    parts = [rows_of(table, X) for X in (study.asked, study.final.table.X)]
+    assert parts[0] | parts[1] == set(range(N))
+
+
+def test_the_test_part_of_a_standard_split_is_the_published_one(table):
+    one = cell(seed=3)
+    one.parameters["splits"] = "standard"
+    context = Context(None, read_table=lambda name: (table["X"], table["y"]))
+    study = computation.make_study(one, context)
+    split, X = standard_split(N, 3), table["X"]
+    mean, sd = X[split.training].mean(axis=0), X[split.training].std(axis=0)
+    np.testing.assert_allclose(study.asked[:, :2], (X[split.test] - mean) / sd)
+
+
 def test_a_seed_is_a_split(table):
     same, again, other = study_of(table, 0), study_of(table, 0), study_of(table, 1)
     np.testing.assert_array_equal(same.asked, again.asked)
     assert not np.allclose(same.asked, other.asked)
 
 
-def test_all_algorithms_have_the_same_candidates(table, monkeypatch):
-    seen = []
-    draw_candidates = model_selection.draw_candidates
-
-    def draw(*arguments):
-        seen.append(draw_candidates(*arguments))
-        return seen[-1]
-
-    monkeypatch.setattr(model_selection, "draw_candidates", draw)
+def test_all_algorithms_have_the_same_candidates(table):
+    known = study_of(table).final.hyperparameters
     cache = Cache()
-    found = {name: run_cell(cell(name), table, cache) for name in ("map", "swag", "laplace")}
-    assert len(seen) == 1  # the split is in the cache
-    for measurements in found.values():
-        values = values_of(measurements)
-        chosen = (values["chosen_share"], values["chosen_precision"], values["chosen_noise"])
-        assert chosen in [(one.share, one.precision, one.noise) for one in seen[0]]
+    for name in ("map", "swag", "laplace"):
+        values = values_of(run_cell(cell(name), table, cache))
+        chosen = (values["chosen_precision"], values["chosen_noise"])
+        assert chosen in [(one.precision, one.noise) for one in known]
 
 
 @pytest.fixture
 def trainings(monkeypatch):
-    """Record the shape of the initial weights of each training in a list."""
-    counted, train = [], Networks.train
+    """Record the number of rows of each training in a list."""
+    counted, trace = [], trained_networks.trace_updates
 
-    def counted_train(self, starts, *arguments, **options):
-        counted.append(np.shape(starts)[:2])
-        return train(self, starts, *arguments, **options)
+    def counted_trace(network, *arguments):
+        counted.append(len(network.y))
+        return trace(network, *arguments)
 
-    monkeypatch.setattr(Networks, "train", counted_train)
+    monkeypatch.setattr(trained_networks, "trace_updates", counted_trace)
     return counted
 
 
@@ -131,17 +139,16 @@ def test_cells_of_one_split_share_trained_networks_through_the_cache(table, trai
     cache = Cache()
     for algorithm in ("map", "laplace", "swag"):
         run_cell(cell(algorithm), table, cache)
-    # The first networks of the search for noise, the candidates, and the candidates on all rows.
-    assert trainings == [(4, 1), (4, 2), (4, 2)]
+    assert trainings == [36, 45]  # without the validation part, and with it
     run_cell(cell("map", seed=1), table, cache)
-    assert len(trainings) == 6
+    assert len(trainings) == 4
     run_cell(cell("map"), table, cache)  # the cache has only the latest split
-    assert len(trainings) == 9
+    assert len(trainings) == 6
 
 
 def test_jobs_do_not_share_networks_and_have_the_same_values(table, trainings):
     one, two = (values_of(run_cell(cell("map"), table, Cache())) for _ in range(2))
-    assert len(trainings) == 6
+    assert len(trainings) == 4
     assert one == two
 
 
@@ -166,16 +173,7 @@ def test_metrics_of_one_gaussian_by_hand():
     assert scalars["bias"] == -2
     # Phi(1) = 0.8413: inside the central 90 per cent, but not inside the central 50.
     assert [scalars[f"coverage_{share}"] for share in (50, 90, 95)] == [0, 1, 1]
-    assert [found["calibration", (level,)] for level in (5, 80, 85, 95)] == [0, 0, 1, 1]
     assert {metric for metric, _ in found} == {*computation.CONTRACTS, "bias"}
-
-
-def test_levels_of_the_calibration_curve_are_in_a_column(table):
-    found = run_cell(cell("map"), table)
-    levels = [(m.i, m.j) for m in found if m.metric == "calibration"]
-    assert levels == [(level, None) for level in range(5, 100, 5)]
-    assert not any("[" in m.metric for m in found)
-    assert {m.i for m in found if m.metric != "calibration"} == {None}
 
 
 def test_a_metric_that_the_configuration_adds_is_measured_on_the_test_part(table):
@@ -198,7 +196,7 @@ def test_contracts_and_numbers_of_networks_are_stored(table):
         assert set(stored["networks"]) == {networks}
         contracts = dict(zip(stored["metric"], stored["contract"], strict=True))
         assert contracts["test_nll"] == "mean over held-out points, y in its own units"
-        assert contracts["calibration"] == "share of held-out points"
+        assert contracts["coverage_90"] == "share of held-out points"
 
 
 @pytest.mark.parametrize(
