@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from benchmarks.clock import in_child
-from conformance.torchvision_operators import declare_missing_operators
 from onlinefa import (
     SWAG,
     Diagonal,
@@ -29,6 +28,7 @@ from onlinefa import (
 from onlinefa.estimators.base import FactorEstimator
 from onlinefa.torch import WeightPosterior
 from onlinefa_benchmark.storage.peak_memory import peak_bytes, reset_peak
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
 K, BATCH = 10, 128
 # Two blocks of recursive EM, after the first one.

@@ -14,8 +14,8 @@ import torch
 
 from conformance.comparison import compare
 from conformance.page import render
-from conformance.torchvision_operators import declare_missing_operators
 from conformance.walk import LAYERS, WALKS
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
 DRAWS = 20_000
 DOCS = Path(__file__).parents[1] / "docs"

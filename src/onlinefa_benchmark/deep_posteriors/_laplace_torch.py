@@ -56,7 +56,10 @@ class TorchLaplace(DeepPosterior):
         self.validation_images = validation_images
 
     def prepare(self) -> None:
-        """Import the package, which imports PyTorch's vision package."""
+        """Import the package, which imports torchvision."""
+        from onlinefa_benchmark.torchvision_operators import declare_missing_operators
+
+        declare_missing_operators()
         import laplace  # noqa: F401
 
     def build(self, task: DeepTask) -> Predictor:

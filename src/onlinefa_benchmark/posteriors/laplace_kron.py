@@ -24,9 +24,13 @@ class LaplaceKron(Posterior):
     """
 
     needs: ClassVar[str | None] = "laplace"
+    one_output: ClassVar[bool] = True
 
     def functions(self, task: Task) -> Functions:
         """Return the Gaussian functions of the linearised network."""
+        from onlinefa_benchmark.torchvision_operators import declare_missing_operators
+
+        declare_missing_operators()  # laplace-torch imports torchvision
         import torch
         from laplace import KronLaplace
         from torch.utils.data import DataLoader, TensorDataset

@@ -9,11 +9,11 @@ import pytest
 import torch
 from support import tiny_networks
 from support.gp_tasks import gp_task
-from support.torchvision_import import import_torchvision
 from torch import nn
 
 from onlinefa_benchmark import algorithms
 from onlinefa_benchmark.posteriors._dense_spread import DenseSpread
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def task():
 @pytest.fixture(scope="module")
 def laplace_torch():
     """Return the class of laplace-torch."""
-    import_torchvision()
+    declare_missing_operators()
     from laplace import Laplace
 
     return Laplace

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 from support.tiny_networks import task_of, trainings_of
-from support.torchvision_import import import_torchvision
 
+from onlinefa_benchmark import algorithms
 from onlinefa_benchmark.posteriors.laplace_kron import LaplaceKron, make_module
 
 
 @pytest.fixture(scope="module", autouse=True)
 def package():
-    import_torchvision()
-    pytest.importorskip("laplace")
+    if algorithms.missing_package("laplace_kron"):
+        pytest.skip("laplace-torch is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 from support import tiny_networks
 from support.gp_tasks import gp_task
-from support.torchvision_import import import_torchvision
 
 from onlinefa_benchmark import algorithms
 from onlinefa_benchmark.posteriors.base import GaussianFunctions, SampledFunctions
@@ -58,9 +57,8 @@ def test_every_posterior_has_functions_of_numbers_and_of_classes(name, classes):
     if classes and name in FOR_NUMBERS_ONLY:
         pytest.skip("a posterior of functions with one output")
     posterior = algorithms.load(name)(**SETTINGS.get(name, {}))
-    if posterior.needs:
-        import_torchvision()  # for laplace-torch
-        pytest.importorskip(posterior.needs)
+    if missing := algorithms.missing_package(name):
+        pytest.skip(f"{missing} is not installed")
     task = tiny_networks.task_of(tiny_networks.trainings_of(classes))
     found, seconds = posterior.timed(task)
     assert np.shape(found.mean) == np.shape(found.sd) == ((7, 3) if classes else (7,))

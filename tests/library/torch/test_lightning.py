@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 from support.posteriors import assert_equal, learn
-from support.torchvision_import import ignore_warnings, import_torchvision
+from support.quiet import ignore_warnings
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from onlinefa import SWAG, Diagonal, RecursiveEM
 from onlinefa.torch import NotFitted, TooFewUpdates, WeightPosterior
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
-import_torchvision()
+declare_missing_operators()
 lightning = pytest.importorskip("lightning.pytorch")
 
 from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402

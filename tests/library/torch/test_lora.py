@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 from support.posteriors import assert_equal, learn
-from support.torchvision_import import import_torchvision
 
 from onlinefa import Diagonal
 from onlinefa.torch import WeightPosterior
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
-import_torchvision()
+declare_missing_operators()
 peft = pytest.importorskip("peft")
 
 from support.tiny_transformers import make_model, make_texts  # noqa: E402

@@ -9,14 +9,14 @@ import socket
 import pytest
 import torch
 from support.posteriors import assert_equal, learn
-from support.torchvision_import import import_torchvision
 from torch import nn
 
 from onlinefa import Diagonal, RecursiveEM
 from onlinefa.serialization import CannotRestore
 from onlinefa.torch import NotFitted, WeightPosterior
+from onlinefa_benchmark.torchvision_operators import declare_missing_operators
 
-import_torchvision()
+declare_missing_operators()
 pytest.importorskip("accelerate")
 transformers = pytest.importorskip("transformers")
 

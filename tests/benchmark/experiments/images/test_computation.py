@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from support.contexts import context_of, run
-from support.torchvision_import import import_torchvision
 
 from onlinefa_benchmark import algorithms
 from onlinefa_benchmark.cells import Bundle, Cell, Group
@@ -81,11 +80,6 @@ def values_of(cell, **options):
     return {
         (row.metric, row.i, row.j): row.value for row in run(cell, make_context(cell, **options))
     }
-
-
-@pytest.fixture(autouse=True)
-def can_import_torchvision():
-    import_torchvision()  # for laplace-torch
 
 
 @pytest.mark.slow

@@ -1,17 +1,9 @@
-"""Import torchvision, which laplace-torch and Lightning import, with any build of PyTorch."""
+"""Code without warnings."""
 
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager, suppress
-
-from conformance.torchvision_operators import declare_missing_operators
-
-
-def import_torchvision():
-    """Import torchvision, if it is installed."""
-    with suppress(ModuleNotFoundError):
-        declare_missing_operators()
+from contextlib import contextmanager
 
 
 @contextmanager
