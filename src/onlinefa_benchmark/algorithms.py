@@ -175,6 +175,11 @@ def is_reference(name: str) -> bool:
     return bool(getattr(load(name), "reference", False))
 
 
+def needs_one_output(name: str) -> bool:
+    """Return whether an algorithm is implemented for networks with one output only."""
+    return bool(getattr(load(name), "one_output", False))
+
+
 def missing_package(name: str) -> str | None:
     """Return the package that an algorithm needs, if it is not installed."""
     needed = getattr(load(name), "needs", None)

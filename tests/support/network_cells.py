@@ -9,7 +9,11 @@ from support.tiny_networks import TRAINING
 from onlinefa_benchmark.cells import Cell
 
 QUICK = replace(TRAINING, runs=2, walk=9)
-SELECTIONS = {"evidence": {"iterations": 20}, "validation": {"numbers": [0, 1, 2, 4]}}
+SELECTIONS = {
+    "evidence": {"iterations": 20},
+    "heteroscedastic": {"iterations": 20},
+    "validation": {"numbers": [0, 1, 2, 4]},
+}
 
 
 def cell(algorithm="map", seed=0, noise="validation", training=QUICK, **settings):
@@ -18,7 +22,7 @@ def cell(algorithm="map", seed=0, noise="validation", training=QUICK, **settings
         "dataset": "yacht",
         "noise": noise,
         "width": 3,
-        "D": 13,
+        "D": 17 if noise == "heteroscedastic" else 13,
         "K": 2,
         "algorithm": algorithm,
     }

@@ -8,6 +8,7 @@ from math import pi, sqrt
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from onlinefa_benchmark.arrays import Array
@@ -61,6 +62,19 @@ class OneHiddenLayer:
     def last_layer(self) -> int:
         """The index of the first weight of the last layer."""
         return self.width * self.inputs
+
+    def select_output(self, number: int) -> NDArray[np.bool_]:
+        """Return which weights belong to one output only: those of its units, and its bias."""
+        chosen = np.full(self.dimension, False)
+        chosen[self.last_layer + number :: self.outputs] = True
+        return chosen
+
+    def add_output(self, weights: Array) -> Array:
+        """Return weights of shape (..., D) with a further output, which is zero."""
+        above = weights[..., self.last_layer :].reshape(*weights.shape[:-1], -1, self.outputs)
+        wider = np.concatenate([above, np.zeros_like(above[..., :1])], axis=-1)
+        below = weights[..., : self.last_layer]
+        return np.concatenate([below, wider.reshape(*weights.shape[:-1], -1)], axis=-1)
 
     def forward(self, weights: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
         """Evaluate the network at each row of X.

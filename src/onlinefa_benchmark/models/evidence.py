@@ -1,40 +1,52 @@
-"""The selection of a network's prior precision and noise variance by Laplace's evidence.
+"""The selection of the hyperparameters of a network by Laplace's evidence.
 
-Let all prior variances be proportional to 1 / alpha, and let theta be the weights in units of the
-prior. Laplace's approximation of the log evidence at a mode, with the Gauss-Newton Hessian I + A'A
+Let the weights theta be in units of the prior, and let R be the negative log-likelihood of all
+rows. Laplace's approximation of the log evidence at a mode, with the Gauss-Newton Hessian I + A'A
 of the energy, is
 
-    -RSS / (2 noise) - N log(2 pi noise) / 2 - theta'theta / 2 - log det(I + A'A) / 2,
+    -R - theta'theta / 2 - log det(I + A'A) / 2.
 
-with the sum RSS of squared residuals. The effective number of weights is
-gamma = tr A'A (I + A'A)^-1. If the dependence of A on the mode is neglected, the derivative in
-log alpha is (gamma - theta'theta) / 2 and the derivative in log noise is
+The prior variances of a group g of weights are proportional to 1 / alpha_g. The effective number of
+its weights, gamma_g, is the trace of its block of I - (I + A'A)^-1. If the dependence of A on the
+mode is neglected, the derivative in log alpha_g is (gamma_g - |theta_g|^2) / 2. At a maximum,
+
+    alpha_g = old alpha_g * gamma_g / |theta_g|^2.
+
+With constant noise and the sum RSS of squared residuals over N rows, the derivative in log noise is
 (RSS / noise - N + gamma) / 2, so that at a maximum
 
-    alpha = old alpha * gamma / theta'theta   and   noise = RSS / (N - gamma).
+    noise = RSS / (N - gamma).
 
-These are the updates of MacKay (1992). Here several networks share alpha and noise: gamma,
-theta'theta, RSS and N are sums over the networks.
+These are the updates of MacKay (1992). With constant noise, all weights are one group. If the noise
+depends on the input, the weights of the second output are a group of their own, whose alpha is that
+of the spread of the log variance: where the rows do not support it, the spread goes to zero. Here
+several networks share all hyperparameters: gamma, |theta|^2, RSS and N are sums over the networks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import log, pi
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.models.covariance import NeuralNetwork
-from onlinefa_benchmark.models.likelihoods import Gaussian
+from onlinefa_benchmark.models.gaussian_process import cholesky
+from onlinefa_benchmark.models.likelihoods import Gaussian, HeteroscedasticGaussian
 from onlinefa_benchmark.models.mode_search import find_mode, sampled_curvature_rows
 from onlinefa_benchmark.models.network import NetworkPosterior
 
 _ITERATIONS = 30  # of the search for modes, between two updates of alpha and noise
-_TOLERANCE = 0.02  # change of log alpha and log noise at which the updates end
+_TOLERANCE = 0.02  # change of the logarithms of hyperparameters at which the updates end
 _PATIENCE = 3  # updates without a larger evidence, after which the maximisation ends
 _LEAST_NOISE = 1e-6  # for standardised targets
+_LEAST = 1e-12  # so that no precision is zero or infinite
+_LEAST_SPREAD, _LARGEST_SPREAD = 0.01, 100.0
+
+RegressionLikelihood = Gaussian | HeteroscedasticGaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,24 +74,22 @@ def trace_updates(network: NetworkPosterior, starts: Array, rounds: int) -> Iter
     Parameters
     ----------
     network : NetworkPosterior
-        A posterior with Gaussian noise. Its prior and noise are those of the first stage.
+        A posterior of regression. Its hyperparameters are those of the first stage.
     starts : array of shape (networks, D)
         Initial weights of each network, in units of the prior.
     rounds : int
-        Maximum number of stages. There are fewer if prior and noise do not change any more.
+        Maximum number of stages. There are fewer if the hyperparameters do not change any more.
     """
     thetas, quiet = starts, replace(network, progress=None)
     for _ in network.iterate(range(rounds), "updates of prior and noise, at most"):
         thetas = np.array([find_mode(quiet, theta, _ITERATIONS).theta for theta in thetas])
         found = [_Statistics.at(quiet, theta) for theta in thetas]
-        evidence = float(np.mean([one.log_evidence(_noise(quiet)) for one in found]))
+        evidence = float(np.mean([one.log_evidence for one in found]))
         yield Stage(replace(quiet, progress=network.progress), thetas, evidence)
-        factor = sum(one.effective for one in found) / sum(one.squares for one in found)
-        noise = sum(one.residuals for one in found) / sum(one.freedom for one in found)
-        noise = max(noise, _LEAST_NOISE)
-        if max(abs(log(factor)), abs(log(noise / _noise(quiet)))) < _TOLERANCE:
+        updated, factors = _update(quiet, found)
+        if _measure_change(quiet, updated) < _TOLERANCE:
             return
-        quiet, thetas = _rescale(quiet, factor, noise), np.sqrt(factor) * thetas
+        quiet, thetas = updated, np.sqrt(factors) * thetas
 
 
 def maximise_evidence(network: NetworkPosterior, starts: Array, rounds: int) -> Stage:
@@ -112,11 +122,11 @@ def log_evidence(network: NetworkPosterior, theta: Array) -> float:
     Parameters
     ----------
     network : NetworkPosterior
-        A posterior with Gaussian noise.
+        A posterior of regression.
     theta : array of shape (D,)
         A mode, in units of the prior.
     """
-    return _Statistics.at(network, theta).log_evidence(_noise(network))
+    return _Statistics.at(network, theta).log_evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,52 +135,95 @@ class _Statistics:
 
     Parameters
     ----------
-    eigenvalues : array
-        Positive eigenvalues of A'A.
-    squares : float
-        theta'theta.
+    theta : array of shape (D,)
+        Weights, in units of the prior.
+    effective : array of shape (D,)
+        Diagonal of I - (I + A'A)^-1.
     residuals : float
         Sum of squared residuals.
-    rows : int
-        Number of rows.
+    log_evidence : float
+        Laplace's approximation of the log evidence.
     """
 
-    eigenvalues: Array
-    squares: float
+    theta: Array
+    effective: Array
     residuals: float
-    rows: int
+    log_evidence: float
 
     @classmethod
     def at(cls, network: NetworkPosterior, theta: Array) -> _Statistics:
-        A = sampled_curvature_rows(network, theta)
-        gram = A @ A.T if len(A) < A.shape[1] else A.T @ A
-        eigenvalues = np.clip(np.linalg.eigvalsh(gram), 0, None)
-        residuals = network.functions(theta[None], network.X)[0] - network.y
-        return cls(eigenvalues, float(theta @ theta), float(residuals @ residuals), len(network.y))
-
-    def log_evidence(self, noise: float) -> float:
-        """Return Laplace's approximation of the log evidence, given the noise."""
-        normalisation = self.rows * log(2 * pi * noise) + np.sum(np.log1p(self.eigenvalues))
-        return -float(self.residuals / noise + self.squares + normalisation) / 2
-
-    @property
-    def effective(self) -> float:
-        """The effective number of weights, gamma."""
-        return float(np.sum(self.eigenvalues / (1 + self.eigenvalues)))
-
-    @property
-    def freedom(self) -> float:
-        """The number of rows less the effective number of weights."""
-        return self.rows - self.effective
+        """Compute the statistics of a network with some weights."""
+        effective, log_determinant = _decompose(sampled_curvature_rows(network, theta))
+        with torch.no_grad():
+            energy = network.energy(network.tensor(theta)).item()
+        evidence = -energy - network.likelihood.constant(len(network.y)) - log_determinant / 2
+        means = network.functions(theta[None], network.X)[0].reshape(len(network.y), -1)[:, 0]
+        residuals = means - network.y
+        return cls(theta, effective, float(residuals @ residuals), evidence)
 
 
-def _noise(network: NetworkPosterior) -> float:
-    assert isinstance(network.likelihood, Gaussian)
-    return float(network.likelihood.noise)
+def _decompose(A: Array) -> tuple[Array, float]:
+    """Return the diagonal of I - (I + A'A)^-1 = A'(I + AA')^-1 A, and log det(I + A'A)."""
+    from scipy.linalg import solve_triangular
+
+    rows, D = A.shape
+    root = cholesky(np.eye(min(rows, D)) + (A @ A.T if rows < D else A.T @ A))
+    if rows < D:
+        effective = np.sum(solve_triangular(root, A, lower=True) ** 2, axis=0)
+    else:
+        effective = 1 - np.sum(solve_triangular(root, np.eye(D), lower=True) ** 2, axis=0)
+    return np.clip(effective, 0, 1), 2 * float(np.sum(np.log(np.diag(root))))
 
 
-def _rescale(network: NetworkPosterior, factor: float, noise: float) -> NetworkPosterior:
-    """Return the posterior with another noise and with `factor` times the prior precision."""
+def _update(
+    network: NetworkPosterior, found: Sequence[_Statistics]
+) -> tuple[NetworkPosterior, Array]:
+    """Return the posterior after an update, and the factor of the prior precision of each weight.
+
+    A spread at its limit has another factor than the update says.
+    """
+    likelihood, factors = network.likelihood, np.ones(network.dimension)
+    if isinstance(likelihood, HeteroscedasticGaussian):
+        of_logs = network.shape.select_output(1)
+        factor, of_spread = _update_precision(found, ~of_logs), _update_precision(found, of_logs)
+        spread = likelihood.spread * np.sqrt(factor / of_spread)
+        limited = float(np.clip(spread, _LEAST_SPREAD, _LARGEST_SPREAD))
+        factors[~of_logs] = factor
+        factors[of_logs] = of_spread * (spread / limited) ** 2
+        return _rescale(network, factor, replace(likelihood, spread=limited)), factors
+    factors[:] = _update_precision(found, np.full(network.dimension, True))
+    freedom = sum(len(network.y) - np.sum(one.effective) for one in found)
+    noise = max(sum(one.residuals for one in found) / freedom, _LEAST_NOISE)
+    return _rescale(network, factors[0], Gaussian(noise)), factors
+
+
+def _update_precision(found: Sequence[_Statistics], group: NDArray[np.bool_]) -> float:
+    """Return the new over the old prior precision of a group of weights."""
+    effective = sum(np.sum(one.effective[group]) for one in found)
+    squares = sum(np.sum(one.theta[group] ** 2) for one in found)
+    return float(max(effective, _LEAST) / max(squares, _LEAST))
+
+
+def _rescale(
+    network: NetworkPosterior, factor: float, likelihood: RegressionLikelihood
+) -> NetworkPosterior:
+    """Return the posterior with another likelihood and with `factor` times the prior precision."""
     old, by = network.prior, factor**-0.5
     prior = NeuralNetwork(old.sigma_w * by, old.omega * by, old.sigma_b * by)
-    return replace(network, prior=prior, likelihood=Gaussian(noise))
+    return replace(network, prior=prior, likelihood=likelihood)
+
+
+def _measure_change(one: NetworkPosterior, two: NetworkPosterior) -> float:
+    """Return the largest change of the logarithm of a hyperparameter."""
+    return float(np.max(np.abs(_logarithms(one) - _logarithms(two))))
+
+
+def _logarithms(network: NetworkPosterior) -> Array:
+    likelihood = _likelihood(network)
+    spread = likelihood.spread if isinstance(likelihood, HeteroscedasticGaussian) else 1.0
+    return np.log([network.prior.omega**-2, float(likelihood.noise), spread**2])
+
+
+def _likelihood(network: NetworkPosterior) -> RegressionLikelihood:
+    assert isinstance(network.likelihood, Gaussian | HeteroscedasticGaussian)
+    return network.likelihood

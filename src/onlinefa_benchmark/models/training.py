@@ -58,9 +58,11 @@ class Networks:
     def _likelihood(self) -> Likelihood:
         likelihoods = [member.likelihood for member in self.members]
         noises = [float(one.noise) for one in likelihoods if isinstance(one, Gaussian)]
-        if not noises:
-            return likelihoods[0]
-        return Gaussian(self.single(np.array(noises))[:, None])
+        if noises:
+            return Gaussian(self.single(np.array(noises))[:, None])
+        if any(one != likelihoods[0] for one in likelihoods):
+            raise ValueError("networks with this likelihood must have the same one")
+        return likelihoods[0]
 
     def misfit(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
         """Estimate the misfit over N of all networks from R batches of rows: of shape (B, R).

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onlinefa_benchmark.models.training import Networks
     from onlinefa_benchmark.posteriors._factor_family import FactorFamily
 
-_INITIAL_SD = 0.1  # in units of the prior's standard deviation
+_DRAWS = 200  # from which bounds are estimated
 
 
 class Variational(Posterior):
@@ -53,10 +53,6 @@ class Variational(Posterior):
         self.learning_rate = learning_rate
         self.draws = draws
 
-    @abstractmethod
-    def rank(self, task: Task) -> int:
-        """Return the number of factors of the family."""
-
     def functions(self, task: Task) -> Functions:
         """Return the functions of networks drawn from the Gaussian."""
         return self.timed(task)[0]
@@ -66,12 +62,25 @@ class Variational(Posterior):
         if task not in getattr(self, "_prepared", {}):
             self.prepare([task])
         parameters, seconds = self._prepared[task]
-        start = perf_counter()
+        start, random = perf_counter(), task.random("sampling")
         # A fit that diverged fails here and not in `prepare`: others that were fitted with it may
         # have converged.
-        drawn = LowRankGaussian(*parameters).sample(task.samples, task.random("sampling"))
-        functions = SampledFunctions(task.network.functions(drawn, task.inputs))
-        return functions, seconds + perf_counter() - start
+        gaussian = LowRankGaussian(*parameters)
+        values = task.network.functions(gaussian.sample(task.samples, random), task.inputs)
+        seconds += perf_counter() - start
+        return SampledFunctions(values, self._diagnose(task, gaussian, random)), seconds
+
+    def _diagnose(
+        self, task: Task, gaussian: LowRankGaussian, random: np.random.Generator
+    ) -> dict[str, float]:
+        """Return estimates of the bounds of the log evidence, in nats."""
+        from onlinefa_benchmark.models.bounds import estimate_bounds
+
+        bounds = estimate_bounds(task.network, gaussian, _DRAWS, random)
+        return {
+            "evidence_lower_bound": bounds.lower,
+            "importance_weighted_bound": bounds.importance_weighted,
+        }
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Fit the Gaussians of several tasks together.
@@ -103,12 +112,43 @@ class Variational(Posterior):
         iterator of tuple
             Mean, factors and noise for each task.
         """
-        import torch
-
         from onlinefa_benchmark.models.training import Networks
 
         networks = Networks([task.network for task in tasks])
-        family = self._start(networks, tasks, random)
+        return self._fit(networks, tasks, random).members()
+
+    @abstractmethod
+    def _fit(
+        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
+    ) -> FactorFamily:
+        """Return Gaussians with a large bound."""
+
+    def _fit_independent(
+        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
+    ) -> FactorFamily:
+        """Return Gaussians with independent weights and a large bound.
+
+        They start at the modes, with the variances that have the largest bound for networks that
+        are linearised there: with the precision P, these are 1 / P_ii.
+        """
+        from onlinefa_benchmark.models.mode_search import sampled_curvature_rows
+
+        start = []
+        for task in tasks:
+            precision = 1 + np.sum(sampled_curvature_rows(task.network, task.mode) ** 2, axis=0)
+            start.append((task.mode, np.empty((len(precision), 0)), 1 / precision))
+        return self._maximise(make_family(networks, start), networks, tasks, random)
+
+    def _maximise(
+        self,
+        family: FactorFamily,
+        networks: Networks,
+        tasks: Sequence[Task],
+        random: np.random.Generator,
+    ) -> FactorFamily:
+        """Increase the bounds by Adam."""
+        import torch
+
         noise = torch.Generator(device=networks.first.device)
         noise.manual_seed(int(random.integers(2**31)))
         optimiser = torch.optim.Adam(family.parameters(), lr=self.learning_rate)
@@ -122,19 +162,12 @@ class Variational(Posterior):
                 values.grad = gradient
             optimiser.step()
             schedule.step()
-        return family.members()
+        return family
 
-    def _start(
-        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
-    ) -> FactorFamily:
-        """Return narrow Gaussians at the modes."""
-        from onlinefa_benchmark.posteriors._factor_family import FactorFamily
 
-        B, D, K = len(tasks), networks.first.dimension, self.rank(tasks[0])
-        factors = _INITIAL_SD / 10 * random.standard_normal((D, K))
-        parameters = (
-            np.array([task.mode for task in tasks]),
-            np.broadcast_to(factors, (B, D, K)),
-            np.full((B, D), 2 * np.log(_INITIAL_SD)),
-        )
-        return FactorFamily(*(networks.single(values).requires_grad_() for values in parameters))
+def make_family(networks: Networks, members: Sequence[tuple[Array, Array, Array]]) -> FactorFamily:
+    """Return Gaussians to be optimised, given mean, factors and noise of each."""
+    from onlinefa_benchmark.posteriors._factor_family import FactorFamily
+
+    stacked = (np.array(values) for values in zip(*members, strict=True))
+    return FactorFamily.at(*(networks.single(values) for values in stacked))

@@ -239,6 +239,8 @@ class Posterior(BaseEstimator, ABC):
         Whether other posteriors are compared with this one, so that it is not ranked.
     on_gpu : bool
         Whether its networks can be evaluated on a GPU.
+    one_output : bool
+        Whether it is implemented for networks with one output only.
     """
 
     needs: ClassVar[str | None] = None
@@ -246,6 +248,7 @@ class Posterior(BaseEstimator, ABC):
     stochastic: ClassVar[bool] = False
     reference: ClassVar[bool] = False
     on_gpu: ClassVar[bool] = True
+    one_output: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 

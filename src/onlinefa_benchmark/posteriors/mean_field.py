@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from onlinefa_benchmark.posteriors._variational import Variational
 from onlinefa_benchmark.posteriors.base import Task
+
+if TYPE_CHECKING:
+    from onlinefa_benchmark.models.training import Networks
+    from onlinefa_benchmark.posteriors._factor_family import FactorFamily
 
 
 class MeanField(Variational):
@@ -19,6 +28,8 @@ class MeanField(Variational):
         Number of networks that are drawn in a step.
     """
 
-    def rank(self, task: Task) -> int:
-        """Return 0: the family has no factors."""
-        return 0
+    def _fit(
+        self, networks: Networks, tasks: Sequence[Task], random: np.random.Generator
+    ) -> FactorFamily:
+        """Return Gaussians with independent weights."""
+        return self._fit_independent(networks, tasks, random)

@@ -42,3 +42,27 @@ def test_outputs_and_derivatives_equal_the_formula(C, name, activate):
 def test_scales_equal_the_standard_deviations_of_the_prior():
     scales = OneHiddenLayer(2, 4, 3).scales(NeuralNetwork(0.5, 3.0, 2.0))
     np.testing.assert_allclose(scales, [0.5] * 8 + [1.5] * 12 + [2.0] * 3)
+
+
+@pytest.mark.parametrize("C", [1, 2])
+def test_a_further_output_is_zero_and_the_others_stay(C):
+    random = np.random.default_rng(1)
+    shape, wider = OneHiddenLayer(4, 5, C), OneHiddenLayer(4, 5, C + 1)
+    weights, X = (
+        random.normal(size=(3, shape.dimension)),
+        torch.as_tensor(random.normal(size=(6, 4))),
+    )
+    before = shape.forward(torch.as_tensor(weights), X)
+    after = wider.forward(torch.as_tensor(shape.add_output(weights)), X)
+    torch.testing.assert_close(after[..., :C], before)
+    assert not after[..., C].any()
+
+
+def test_the_weights_of_an_output_change_that_output_only():
+    shape = OneHiddenLayer(4, 5, 3)
+    X = torch.as_tensor(np.random.default_rng(2).normal(size=(6, 4)))
+    weights = np.random.default_rng(3).normal(size=shape.dimension)
+    changed = weights + shape.select_output(1)
+    before, after = (shape.forward(torch.as_tensor(each), X) for each in (weights, changed))
+    assert (before != after).any(dim=0).tolist() == [False, True, False]
+    assert shape.select_output(1).sum() == 5 + 1

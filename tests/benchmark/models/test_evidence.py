@@ -16,7 +16,7 @@ from onlinefa_benchmark.models.evidence import (
     maximise_evidence,
     trace_updates,
 )
-from onlinefa_benchmark.models.likelihoods import Gaussian
+from onlinefa_benchmark.models.likelihoods import Gaussian, HeteroscedasticGaussian
 from onlinefa_benchmark.models.mode_search import find_mode, sampled_curvature_rows
 
 
@@ -146,3 +146,88 @@ def test_the_curvature_of_many_rows_is_estimated_from_a_sample(monkeypatch):
     some = sampled_curvature_rows(network, theta)
     assert (len(whole), len(some)) == (80, 20)
     np.testing.assert_allclose(some.T @ some, whole.T @ whole, rtol=1e-10)
+
+
+def two_outputs(noise=0.3, spread=0.7, width=5, rows=30):
+    """Return a posterior of a network whose second output is the log variance."""
+    network = gp_task(width, rows=rows).network
+    return replace(network, likelihood=HeteroscedasticGaussian(noise, spread))
+
+
+def test_hyperparameters_of_two_outputs_are_updated_by_their_own_weights():
+    """Spread and prior precision by MacKay's update, from dense matrices."""
+    network = two_outputs()
+    first, second, *_ = trace_updates(network, starts_of(network, 2), rounds=2)
+    of_logs = network.shape.select_output(1)
+    sums = {True: [0.0, 0.0], False: [0.0, 0.0]}  # gamma and theta'theta of each group
+    for theta in first.thetas:
+        A = network.curvature_rows(theta, network.X)
+        effective = 1 - np.diag(np.linalg.inv(np.eye(len(theta)) + A.T @ A))
+        for is_log, mask in ((True, of_logs), (False, ~of_logs)):
+            sums[is_log][0] += effective[mask].sum()
+            sums[is_log][1] += (theta[mask] ** 2).sum()
+    old, new = network.likelihood, second.network.likelihood
+    variance = sums[False][1] / sums[False][0]
+    assert (second.network.prior.omega / network.prior.omega) ** 2 == pytest.approx(variance)
+    # The variance of a weight of the log variance, in its own units, is spread^2 omega^2.
+    of_spread = (new.spread * second.network.prior.omega) ** 2
+    before = (old.spread * network.prior.omega) ** 2
+    assert of_spread / before == pytest.approx(sums[True][1] / sums[True][0])
+    assert new.noise == old.noise
+
+
+def test_an_update_of_hyperparameters_leaves_the_functions_as_they_are(monkeypatch):
+    network = two_outputs()
+    monkeypatch.setattr(evidence, "_ITERATIONS", 0)
+    first, second, *_ = trace_updates(network, starts_of(network, 1), rounds=2)
+    outputs = [
+        each.network.functions(each.thetas, network.X)[0] * [1, each.network.likelihood.spread]
+        for each in (first, second)
+    ]
+    np.testing.assert_allclose(*outputs, rtol=1e-10)
+
+
+def test_the_evidence_of_two_outputs_without_spread_is_that_of_one():
+    """Weights of the second output have no influence, and a posterior equal to their prior."""
+    one = gp_task(5, rows=30).network
+    two = replace(one, likelihood=HeteroscedasticGaussian(one.likelihood.noise, 0.0))
+    theta = starts_of(one, 1)
+    found = log_evidence(two, one.shape.add_output(theta)[0])
+    assert found == pytest.approx(log_evidence(one, theta[0]), rel=1e-12)
+
+
+def heteroscedastic_table(network, rows, random):
+    """Return targets whose standard deviation grows tenfold over the inputs, and its logarithm."""
+    logs = 2 * np.log(0.05) + 2 * np.log(10) * np.linspace(0, 1, rows)
+    return np.sin(2 * network.X[:, 0]) + np.exp(logs / 2) * random.normal(size=rows), logs
+
+
+def with_inputs_in_order(rows):
+    """Return a posterior of a table with one input, in increasing order."""
+    network = gp_task(10, rows=rows).network
+    X = network.X.copy()
+    X[:, :-1] = np.linspace(-2, 2, rows)[:, None]
+    return replace(network, X=X)
+
+
+def test_the_variance_of_each_input_is_found_where_it_is_known():
+    network = with_inputs_in_order(400)
+    y, logs = heteroscedastic_table(network, 400, np.random.default_rng(3))
+    network = replace(network, y=y, likelihood=HeteroscedasticGaussian(0.1, 0.3))
+    found = maximise_evidence(network, starts_of(network, 1), rounds=40)
+    spread, noise = found.network.likelihood.spread, found.network.likelihood.noise
+    outputs = found.network.functions(found.thetas, network.X)[0][:, 1]
+    # A log variance from n residuals has a standard error of sqrt(2 / n); the network has about
+    # the flexibility of ten parameters, so that n is about 40.
+    error = np.log(noise) + spread * outputs - logs
+    assert np.sqrt(np.mean(error**2)) < 2 * np.sqrt(2 / 40)
+
+
+def test_the_spread_goes_to_zero_where_the_noise_is_constant():
+    network = with_inputs_in_order(400)
+    y = np.sin(2 * network.X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=400)
+    network = replace(network, y=y, likelihood=HeteroscedasticGaussian(0.09, 0.3))
+    found = maximise_evidence(network, starts_of(network, 1), rounds=40)
+    outputs = found.network.functions(found.thetas, network.X)[0][:, 1]
+    logs = found.network.likelihood.spread * outputs
+    assert np.abs(logs).max() < 3 * np.sqrt(2 / 400) * 2

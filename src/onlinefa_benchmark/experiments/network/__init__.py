@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 _HERE = "onlinefa_benchmark.experiments.network"
 
-Noise = Literal["evidence", "validation"]
+Noise = Literal["evidence", "validation", "heteroscedastic"]
 
-NOISE = Axis("noise", "noise chosen by")
+NOISE = Axis("noise")
 
 # Seconds of one core for a step of SGD and a weight, and for an update of prior and noise and the
 # square of a weight.
@@ -55,17 +55,19 @@ class NetworkConfig(NetworkExperimentConfig):
     samples: Count = Field(description="number of networks drawn from each posterior")
     noises: list[Noise] = Field(
         description="how the variance of the noise and the precision of the prior are chosen: by "
-        "Laplace's `evidence`, the same for all algorithms, or by `validation`, for each algorithm"
+        "Laplace's `evidence`, the same for all algorithms, or by `validation`, for each "
+        "algorithm; with `heteroscedastic`, the log variance is an output of the network, and "
+        "its prior is chosen by the evidence"
     )
     runs: Count = Field(
         description="number of networks from different starts, for ensembles and mixtures"
     )
     rounds: Count = Field(
-        description="largest number of updates of prior and noise during training; with "
-        "`evidence`, that with the largest evidence is taken"
+        description="largest number of updates of prior and noise during training; without "
+        "`validation`, that with the largest evidence is taken"
     )
     iterations: Count = Field(
-        description="largest number of iterations of the search for a mode, with `evidence`"
+        description="largest number of iterations of the search for a mode, without `validation`"
     )
     candidates: Several = Field(
         description="how many of the updates of prior and noise are candidates with `validation`; "
@@ -113,12 +115,13 @@ class NetworkConfig(NetworkExperimentConfig):
         """Return the parameters of the networks of a dataset, on which all its cells depend."""
         names = ("activation", "runs", "rounds", "batch", "walk", "walk_rate", "every")
         training = {name: getattr(self, name) for name in names}
-        is_evidence = noise == "evidence"
         return {
             "splits": self.splits,
             "training": {"width": self.width_of(dataset), **training},
             "selection": (
-                {"iterations": self.iterations} if is_evidence else {"numbers": self.stages()}
+                {"numbers": self.stages()}
+                if noise == "validation"
+                else {"iterations": self.iterations}
             ),
             "samples": self.samples,
         }
@@ -155,9 +158,10 @@ class NetworkConfig(NetworkExperimentConfig):
         """Return the number of hidden units of networks for a dataset."""
         return (self.widths or {}).get(dataset, self.width)
 
-    def weights(self, dataset: str) -> int:
+    def weights(self, dataset: str, outputs: int = 1) -> int:
         """Return the number of weights of a network for a dataset."""
-        return count_weights(len(datasets.table(dataset).inputs), self.width_of(dataset))
+        inputs, width = len(datasets.table(dataset).inputs), self.width_of(dataset)
+        return count_weights(inputs, width, outputs)
 
     @model_validator(mode="after")
     def _check_seeds(self) -> Self:
@@ -251,11 +255,14 @@ class Network(Experiment):
     def groups(self, config: Any) -> Iterator[GroupSpec]:
         """Yield a group for each dataset, choice of hyperparameters and algorithm."""
         for dataset, noise, algorithm in product(config.datasets, config.noises, config.algorithms):
+            outputs = 2 if noise == "heteroscedastic" else 1
+            if outputs > 1 and algorithms.needs_one_output(algorithm):
+                continue
             axes: dict[str, AxisValue] = {
                 "dataset": dataset,
                 "noise": noise,
                 "width": config.width_of(dataset),
-                "D": config.weights(dataset),
+                "D": config.weights(dataset, outputs),
                 "K": config.K,
                 "algorithm": algorithm,
             }

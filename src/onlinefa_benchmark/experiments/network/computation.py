@@ -24,20 +24,24 @@ from onlinefa_benchmark.experiments.network.study import (
 )
 from onlinefa_benchmark.experiments.network.trained_networks import (
     EvidenceNetworks,
+    HeteroscedasticNetworks,
     NetworkTraining,
     Rows,
     UpdatedNetworks,
 )
 from onlinefa_benchmark.measurement import Measurement
-from onlinefa_benchmark.models.predictive import coverage
+from onlinefa_benchmark.models.predictive import GaussianMixture, coverage
 from onlinefa_benchmark.models.scaling import Scaling, append_ones
-from onlinefa_benchmark.posteriors.base import Functions
 from onlinefa_benchmark.randomness import generator
 
 if TYPE_CHECKING:
     from onlinefa_benchmark.cells import Cell
     from onlinefa_benchmark.context import Context
 
+_BY_EVIDENCE: dict[str, type[EvidenceNetworks]] = {
+    "evidence": EvidenceNetworks,
+    "heteroscedastic": HeteroscedasticNetworks,
+}
 _SHARES = (50, 90, 95)  # per cent, of central intervals
 
 _OF_POINTS = "mean over held-out points"
@@ -84,8 +88,9 @@ def make_study(cell: Cell, context: Context) -> Study:
         **parameters["selection"],
     }
     whole = Rows(X[rest], z[rest])
-    if cell.axes["noise"] == "evidence":
-        return EvidenceStudy(**shared, networks=EvidenceNetworks(table=whole, **how))
+    noise = str(cell.axes["noise"])
+    if noise in _BY_EVIDENCE:
+        return EvidenceStudy(**shared, networks=_BY_EVIDENCE[noise](table=whole, **how))
     validation, learned = np.split(rest, [len(rest) // 5])
     return ValidationStudy(
         **shared,
@@ -100,14 +105,9 @@ def _split(kind: str, rows: int, seed: int, random: np.random.Generator) -> Spli
 
 
 def measure(
-    functions: Functions,
-    noise: float,
-    additional: Mapping[str, Callable[..., Any]],
-    y: Array,
-    unit: float,
+    predicted: GaussianMixture, additional: Mapping[str, Callable[..., Any]], y: Array, unit: float
 ) -> MetricValues:
-    """Return the test metrics of predictions for standardised targets y with a unit."""
-    predicted = functions.targets(noise)
+    """Return the test metrics of a prediction of standardised targets y with a unit."""
     levels = predicted.cdf(y)
     values: MetricValues = {
         ("test_nll", ()): float(np.log(unit) - np.mean(predicted.log_density(y))),

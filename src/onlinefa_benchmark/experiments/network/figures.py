@@ -78,7 +78,7 @@ def calibration(experiment: Experiment, summary: pd.DataFrame) -> Figure:
             cbar=False,
             linewidths=0.5,
         )
-        axis.set(title=f"noise by {noise}", xlabel="", ylabel="")
+        axis.set(title=f"noise: {noise}", xlabel="", ylabel="")
         axis.set_xticklabels([DATASET.format(name) for name in datasets], rotation=40, ha="right")
         axis.set_yticklabels([look(name).label for name in algorithms], rotation=0)
     note = (
@@ -104,7 +104,7 @@ def _split_by_setting(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each setting by its title, which names the noise if there are several."""
     noises = sorted(rows["noise"].unique())
     return {
-        DATASET.format(dataset) + (f", noise by {noise}" if len(noises) > 1 else ""): rows[
+        DATASET.format(dataset) + (f", noise: {noise}" if len(noises) > 1 else ""): rows[
             (rows["dataset"] == dataset) & (rows["noise"] == noise)
         ]
         for dataset, noise in product(sorted_values(rows, DATASET), noises)

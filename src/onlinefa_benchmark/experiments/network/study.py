@@ -15,6 +15,7 @@ from onlinefa.gaussian import NotFinite
 from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments._posterior_factory import build_posterior
+from onlinefa_benchmark.experiments.network.targets import predict_targets
 from onlinefa_benchmark.experiments.network.task import NetworkTask
 from onlinefa_benchmark.experiments.network.trained_networks import (
     EvidenceNetworks,
@@ -24,7 +25,8 @@ from onlinefa_benchmark.experiments.network.trained_networks import (
 )
 from onlinefa_benchmark.measurement import Index, Measurement, Value, diverged, measured
 from onlinefa_benchmark.models.gaussian_process import NotPositiveDefinite
-from onlinefa_benchmark.posteriors.base import Functions, Posterior
+from onlinefa_benchmark.models.predictive import GaussianMixture
+from onlinefa_benchmark.posteriors.base import Posterior
 from onlinefa_benchmark.randomness import Role
 
 if TYPE_CHECKING:
@@ -73,14 +75,14 @@ class Study(ABC):
     random : callable
         Return the seed's generator of a role.
     measure : callable
-        Return the test metrics of predictions, given the noise and additional metrics.
+        Return the test metrics of a predictive distribution, given additional metrics.
     contracts : mapping
         What each metric's value is: per point or a sum, in which units.
     """
 
     asked: Array
     random: Callable[[Role], np.random.Generator]
-    measure: Callable[[Functions, float, Mapping[str, Callable[..., Any]]], MetricValues]
+    measure: Callable[[GaussianMixture, Mapping[str, Callable[..., Any]]], MetricValues]
     contracts: Mapping[str, str]
 
     @property
@@ -95,7 +97,7 @@ class Study(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvidenceStudy(Study):
-    """A study in which prior and noise maximise the evidence, the same for all algorithms.
+    """A study in which hyperparameters maximise the evidence, the same for all algorithms.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ class ValidationStudy(Study):
                 log.warning("candidate %d: %s", task.number, reason)
                 continue
             spent += seconds
-            predicted = functions.targets(task.hyperparameters.noise)
+            predicted = predict_targets(functions, task.network.likelihood)
             loss = -float(np.mean(predicted.log_density(self.validation.y)))
             log.info("candidate %d of %d: %.4g", task.number + 1, len(tasks), loss)
             if np.isfinite(loss):
@@ -172,7 +174,8 @@ def run_study(cell: Cell, study: Study, context: Context) -> Iterator[Measuremen
     reason = "none of the candidates could be fitted"
     for number in ranking.order:
         try:
-            functions, seconds = posterior.timed(make_task(study.final, number, study.asked))
+            task = make_task(study.final, number, study.asked)
+            functions, seconds = posterior.timed(task)
             if not np.isfinite(functions.mean).all():
                 raise FitDiverged("predictions are not finite")
         except _DIVERGED as divergence:
@@ -180,10 +183,10 @@ def run_study(cell: Cell, study: Study, context: Context) -> Iterator[Measuremen
             reason = str(divergence)
             log.warning("candidate %d, with all rows: %s", number, reason)
             continue
-        values = study.measure(
-            functions, study.final.hyperparameters[number].noise, context.metrics
-        )
+        predicted = predict_targets(functions, task.network.likelihood)
+        values = study.measure(predicted, context.metrics)
         values |= _describe_choice(study, ranking, number)
+        values |= {(name, ()): value for name, value in functions.diagnostics.items()}
         for (metric, index), value in values.items():
             contract = study.contracts.get(metric, "")
             spent = ranking.seconds + seconds
@@ -200,7 +203,9 @@ def _describe_choice(study: Study, ranking: Ranking, number: int) -> MetricValue
     values: MetricValues = {
         ("chosen_precision", ()): chosen.precision,
         ("chosen_noise", ()): chosen.noise,
+        ("chosen_spread", ()): chosen.spread,
         ("energy_excess", ()): study.final.energy_excesses[number],
+        ("log_evidence", ()): study.final.stages[number].log_evidence,
     }
     if number in ranking.losses:
         values["validation_loss", ()] = ranking.losses[number]

@@ -20,7 +20,11 @@ from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments.network.hyperparameters import Hyperparameters
 from onlinefa_benchmark.models.activations import Activation
 from onlinefa_benchmark.models.evidence import Stage, maximise_evidence, trace_updates
-from onlinefa_benchmark.models.likelihoods import Gaussian, Likelihood
+from onlinefa_benchmark.models.likelihoods import (
+    Gaussian,
+    HeteroscedasticGaussian,
+    Likelihood,
+)
 from onlinefa_benchmark.models.mode_search import find_mode
 from onlinefa_benchmark.models.network import NetworkPosterior
 from onlinefa_benchmark.models.training import Networks
@@ -33,6 +37,8 @@ log = logging.getLogger(__name__)
 
 _FIRST = Hyperparameters(precision=1.0, noise=0.3)
 """Where the updates of prior and noise begin."""
+
+_FIRST_SPREAD = 0.3
 
 _ROWS_FOR_CURVATURE = 200
 _FURTHER_ITERATIONS = 30  # by which the distance from a mode is measured
@@ -126,7 +132,7 @@ class TrainedNetworks(ABC):
     @cached_property
     def hyperparameters(self) -> list[Hyperparameters]:
         """All hyperparameters."""
-        return [_describe(member) for member in self.networks.members]
+        return [Hyperparameters.of(member) for member in self.networks.members]
 
     @cached_property
     def modes(self) -> Array:
@@ -178,12 +184,6 @@ class TrainedNetworks(ABC):
         return self.random("weights").standard_normal((self.training.runs, D))
 
 
-def _describe(network: NetworkPosterior) -> Hyperparameters:
-    likelihood = network.likelihood
-    noise = float(likelihood.noise) if isinstance(likelihood, Gaussian) else 1.0
-    return Hyperparameters(network.prior.omega**-2, noise)
-
-
 def _measure_excess(network: NetworkPosterior, theta: Array) -> float:
     """Return how much the energy decreases in further iterations of the search for a mode."""
     quiet = replace(network, progress=None)
@@ -195,12 +195,12 @@ def _measure_excess(network: NetworkPosterior, theta: Array) -> float:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvidenceNetworks(TrainedNetworks):
-    """Networks with the prior and noise of the largest evidence, trained to modes.
+    """Networks with the hyperparameters of the largest evidence, trained to modes.
 
     Parameters
     ----------
     iterations : int
-        Maximum number of iterations of the search for each mode, with the final prior and noise.
+        Maximum number of iterations of the search for each mode, with the final hyperparameters.
     """
 
     iterations: int
@@ -208,11 +208,8 @@ class EvidenceNetworks(TrainedNetworks):
     @cached_property
     def stages(self) -> list[Stage]:
         """The networks with the hyperparameters of the largest evidence."""
-        network = self.posterior(_FIRST, Gaussian(_FIRST.noise))
-        starts = self.draw_starts(network.dimension)
-        best = maximise_evidence(network, starts, self.training.rounds)
-        chosen = _describe(best.network)
-        log.info("precision %.3g, noise %.3g", chosen.precision, chosen.noise)
+        best = self.maximise()
+        log.info("%s, log evidence %.5g", Hyperparameters.of(best.network), best.log_evidence)
         modes = []
         for run, theta in enumerate(best.thetas):
             mode = find_mode(best.network, theta, self.iterations)
@@ -220,6 +217,26 @@ class EvidenceNetworks(TrainedNetworks):
             log.info("run %d: %.2g nats from a mode, %d iterations", run, excess, mode.iterations)
             modes.append(mode.theta)
         return [replace(best, thetas=np.array(modes))]
+
+    def maximise(self) -> Stage:
+        """Return the networks during the updates of prior and noise with the largest evidence."""
+        network = self.posterior(_FIRST, Gaussian(_FIRST.noise))
+        return maximise_evidence(network, self.draw_starts(network.dimension), self.training.rounds)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeteroscedasticNetworks(EvidenceNetworks):
+    """Networks whose second output is the log variance of the noise.
+
+    They begin with the networks that have the same noise for all inputs and the largest evidence.
+    """
+
+    def maximise(self) -> Stage:
+        """Return the networks during the updates with the largest evidence."""
+        best = super().maximise()
+        shape, noise = best.network.shape, Hyperparameters.of(best.network).noise
+        network = replace(best.network, likelihood=HeteroscedasticGaussian(noise, _FIRST_SPREAD))
+        return maximise_evidence(network, shape.add_output(best.thetas), self.training.rounds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -166,7 +166,7 @@ def test_metrics_of_one_gaussian_by_hand():
     # Means 0 and 2, a variance of 3 + 1, and targets that are one standard deviation above.
     known = GaussianFunctions(np.array([0.0, 2.0]), np.sqrt([3.0, 3.0]))
     bias = {"bias": lambda predicted, y: np.mean(predicted.mean - y)}
-    found = computation.measure(known, 1.0, bias, np.array([2.0, 4.0]), unit=10.0)
+    found = computation.measure(known.targets(1.0), bias, np.array([2.0, 4.0]), unit=10.0)
     scalars = {name: value for (name, index), value in found.items() if not index}
     assert scalars["test_rmse"] == pytest.approx(20)
     assert scalars["test_nll"] == pytest.approx(log(20) + log(2 * np.pi) / 2 + 1 / 2)

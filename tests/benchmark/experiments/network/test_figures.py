@@ -48,8 +48,8 @@ def test_the_coverage_of_each_posterior_is_written_into_its_cell():
     rows = summary("coverage_90", {"map": [0.8, 0.9], "swag": [0.95, 0.97]})
     figure = figures.calibration(NETWORK, rows)
     assert [axis.get_title() for axis in figure.axes] == [
-        "noise by evidence",
-        "noise by validation",
+        "noise: evidence",
+        "noise: validation",
     ]
     for axis in figure.axes:
         assert [text.get_text() for text in axis.texts] == ["96", "96", "85", "85"]  # SWAG, MAP
