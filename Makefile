@@ -56,8 +56,8 @@ docs: $(VENV)/installed-dev  ## Build the documentation in site/.
 doctor: $(VENV)/installed  ## Check whether this cluster is ready for snakemake --profile slurm.
 	onlinefa doctor
 
-bench: $(VENV)/installed-dev  ## Measure time and memory: FULL=1 for the largest sizes (hours), ONLY=updates for one section.
-	OMP_NUM_THREADS=1 python -m benchmarks $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
+bench: $(if $(PEERS),.venv-conformance/installed,$(VENV)/installed-dev)  ## Measure time and memory: FULL=1 for the largest sizes (hours), ONLY=updates for one section, PEERS=1 with other packages.
+	OMP_NUM_THREADS=1 $(if $(PEERS),.venv-conformance/bin/python,python) -m benchmarks $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
 
 conformance: .venv-conformance/installed  ## Compare SWAG of several packages with the paper (minutes); writes docs/conformance.md.
 	OMP_NUM_THREADS=1 .venv-conformance/bin/python -m conformance
@@ -83,8 +83,8 @@ $(VENV)/installed-dev: pyproject.toml constraints.txt
 	$(install)
 	touch $(VENV)/installed
 
-# The packages that SWAG is compared with, which are not needed for anything else.
+# The packages that SWAG is compared with, by its draws (conformance) and by its time (bench PEERS=1).
 .venv-conformance/installed: conformance/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-conformance
-	.venv-conformance/bin/python -m pip install --quiet --editable '.[torch]' --requirement conformance/requirements.txt
+	.venv-conformance/bin/python -m pip install --quiet --editable '.[benchmark]' --requirement conformance/requirements.txt
 	touch $@

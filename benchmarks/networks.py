@@ -1,7 +1,7 @@
 """Posteriors in a training loop: time of an update and of a sample, and memory.
 
-SWAG of torch-uncertainty and swa-gaussian is measured as well where these packages are installed,
-as in the environment that `make conformance` creates.
+SWAG of torch-uncertainty and swa-gaussian is measured as well with `make bench PEERS=1`, in the
+environment of `make conformance`.
 """
 
 from __future__ import annotations

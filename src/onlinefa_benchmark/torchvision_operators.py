@@ -9,10 +9,11 @@ installed, and none of them needs these operators here.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 
-_LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
+_LIBRARY: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 def declare_missing_operators() -> None:

@@ -106,11 +106,19 @@ class ExtraTable:
     """A table of an experiment besides those of its metrics.
 
     Its function has the same name and is in the experiment's module `drawing`. It takes the
-    experiment's configuration and the folder of fetched datasets, and returns the rows, a caption,
-    a header and the lines that readers see.
+    experiment's configuration and the folder of fetched datasets, or the configuration and the
+    summary, and returns the rows, a caption, a header and the lines that readers see.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table and of its function.
+    from_summary : bool, default=False
+        Whether the function takes the summary, a DataFrame, instead of the folder of datasets.
     """
 
     name: str
+    from_summary: bool = False
 
 
 class Experiment(ABC):
@@ -234,9 +242,10 @@ class Experiment(ABC):
         function = getattr(import_module(self.drawing), figure.name)
         return function(self, rows, datasets) if figure.shows_data else function(self, rows)
 
-    def make_table(self, table: ExtraTable, config: Any, datasets: Path) -> Any:
-        """Make an extra table from the configuration and the folder of datasets."""
-        return getattr(import_module(self.drawing), table.name)(config, datasets)
+    def make_table(self, table: ExtraTable, config: Any, datasets: Path, summary: Any) -> Any:
+        """Make an extra table from the configuration and the folder of datasets or the summary."""
+        function = getattr(import_module(self.drawing), table.name)
+        return function(config, summary if table.from_summary else datasets)
 
     def axis(self, name: str) -> Axis:
         """Return the axis of that name."""

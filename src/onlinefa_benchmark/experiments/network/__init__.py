@@ -14,6 +14,7 @@ from onlinefa_benchmark.experiments.base import (
     Count,
     Experiment,
     ExperimentConfig,
+    ExtraTable,
     Figure,
     GroupSpec,
     Kind,
@@ -242,6 +243,9 @@ class Network(Experiment):
             "finds with a power of 80 %, against the number of splits: a line for each setting.",
             from_comparison=True,
         ),
+    )
+    extra_tables: ClassVar[Sequence[ExtraTable]] = (
+        ExtraTable("network_published", from_summary=True),
     )
     column_axis = "dataset"
     computation = f"{_HERE}.computation"

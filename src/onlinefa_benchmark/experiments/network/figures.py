@@ -1,4 +1,4 @@
-"""Figures of networks on tables."""
+"""Figures of networks on tables, and the table of published results."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from onlinefa_benchmark.axes import ALGORITHM, DATASET
 from onlinefa_benchmark.experiments.base import Experiment
+from onlinefa_benchmark.experiments.network.published import network_published
 from onlinefa_benchmark.looks import look
 from onlinefa_benchmark.plotting.detectable import draw_detectable
 from onlinefa_benchmark.plotting.panels import new_panels
@@ -21,6 +22,8 @@ from onlinefa_benchmark.plotting.ranks import draw_ranks
 from onlinefa_benchmark.plotting.style import draw_placeholder
 from onlinefa_benchmark.statistics.frames import sorted_values
 from onlinefa_benchmark.statistics.seeds import describe_seeds
+
+__all__ = ["calibration", "network", "network_detectable", "network_published", "network_ranks"]
 
 
 def network(experiment: Experiment, summary: pd.DataFrame) -> Figure:

@@ -95,4 +95,4 @@ def write_tables(
         write_table(outputs, *table, experiment=experiment.name)
     for extra in experiment.extra_tables:
         outputs = [folder / f"{extra.name}.{suffix}" for suffix in FORMATS]
-        write_table(outputs, *experiment.make_table(extra, config, datasets))
+        write_table(outputs, *experiment.make_table(extra, config, datasets, summarised))
