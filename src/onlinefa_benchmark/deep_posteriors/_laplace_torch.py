@@ -12,11 +12,15 @@ from onlinefa_benchmark.deep_posteriors.base import DeepPosterior, Predictor
 if TYPE_CHECKING:
     from onlinefa_benchmark.deep.task import DeepTask
 
+# Precisions of the prior, as exponents of ten: as many as `LaplaceFA` has.
+FIRST_CANDIDATE, LAST_CANDIDATE, CANDIDATES = -2, 5, 15
+
 
 class TorchLaplace(DeepPosterior):
     """A Laplace approximation around a mode, with linearised predictions.
 
-    Probabilities of classes are those of the probit approximation.
+    Probabilities of classes are those of the probit approximation, unless a subclass draws
+    networks.
 
     Parameters
     ----------
@@ -33,7 +37,7 @@ class TorchLaplace(DeepPosterior):
     structure : {"full", "kron", "diag"}
         Structure of the Hessian matrix; a subclass defines it.
     rows : int
-        Images that are predicted at once. With all weights, the Jacobian matrix of each is formed.
+        Images that are predicted at once.
     """
 
     needs: ClassVar[str | None] = "laplace"
@@ -66,12 +70,11 @@ class TorchLaplace(DeepPosterior):
         """Return the predictions of the posterior."""
         from laplace import Laplace
 
-        from onlinefa_benchmark.deep.task import BATCH, count_bytes
-        from onlinefa_benchmark.deep_posteriors._probit import ProbitPrediction, make_loader
+        from onlinefa_benchmark.deep.task import BATCH
+        from onlinefa_benchmark.deep_posteriors._probit import make_loader
 
-        network = task.mode()
         posterior = Laplace(
-            network,
+            task.mode(),
             "classification",
             subset_of_weights=self.subset,
             hessian_structure=self.structure,
@@ -80,14 +83,27 @@ class TorchLaplace(DeepPosterior):
         if self.prior == "evidence":
             posterior.optimize_prior_precision("glm", method="marglik")
         else:
-            images = task.validation_batches(self.validation_images)
-            posterior.optimize_prior_precision(
-                "glm",
-                method="gridsearch",
-                link_approx="probit",
-                val_loader=make_loader(images, self.rows),
-                log_prior_prec_min=-2,
-                log_prior_prec_max=5,
-                grid_size=15,  # as many candidates as `LaplaceFA` has
-            )
-        return ProbitPrediction(posterior, self.rows, count_bytes(network, 1))
+            self.choose_prior(posterior, task)
+        return self.make_predictor(posterior, task)
+
+    def choose_prior(self, posterior: Any, task: DeepTask) -> None:
+        """Set the precision of the prior to the one that predicts validation images best."""
+        from onlinefa_benchmark.deep_posteriors._probit import make_loader
+
+        images = task.validation_batches(self.validation_images)
+        posterior.optimize_prior_precision(
+            "glm",
+            method="gridsearch",
+            link_approx="probit",
+            val_loader=make_loader(images, self.rows),
+            log_prior_prec_min=FIRST_CANDIDATE,
+            log_prior_prec_max=LAST_CANDIDATE,
+            grid_size=CANDIDATES,
+        )
+
+    def make_predictor(self, posterior: Any, task: DeepTask) -> Predictor:
+        """Return the predictions of a posterior."""
+        from onlinefa_benchmark.deep.task import count_bytes
+        from onlinefa_benchmark.deep_posteriors._probit import ProbitPrediction
+
+        return ProbitPrediction(posterior, self.rows, count_bytes(task.mode(), 1))

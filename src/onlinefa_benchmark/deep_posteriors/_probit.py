@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
-__all__ = ["ProbitPrediction", "make_loader"]
+__all__ = ["ProbitPrediction", "list_sizes", "make_loader"]
 
 
 def make_loader(batches: Iterable[tuple[Tensor, Tensor]], size: int) -> DataLoader[Any]:
@@ -42,7 +42,7 @@ class ProbitPrediction:
     @property
     def size(self) -> int:
         """Weights, and the parts of the Hessian matrix."""
-        return self.weights_size + sum(_list_sizes(self.posterior.H))
+        return self.weights_size + sum(list_sizes(self.posterior.H))
 
     def predict(self, inputs: Sequence[Tensor]) -> Tensor:
         """Return class probabilities, of shape (N, C), for batches of images."""
@@ -51,9 +51,9 @@ class ProbitPrediction:
         return torch.cat(found).detach()
 
 
-def _list_sizes(hessian: Any) -> list[int]:
+def list_sizes(hessian: Any) -> list[int]:
     """Return the sizes of a matrix, or of the decomposed factors of Kronecker products."""
     if isinstance(hessian, Tensor):
         return [hessian.numel() * hessian.element_size()]
     blocks = [*hessian.eigenvectors, *hessian.eigenvalues]
-    return [size for block in blocks for factor in block for size in _list_sizes(factor)]
+    return [size for block in blocks for factor in block for size in list_sizes(factor)]
