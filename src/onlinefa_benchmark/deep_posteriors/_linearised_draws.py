@@ -60,9 +60,10 @@ class LinearisedDraws:
             yield torch.cat([self._linearise(mode, move, batch) for batch in inputs])
 
     def _linearise(self, mode: dict[str, Tensor], move: dict[str, Tensor], batch: Tensor) -> Tensor:
-        value, change = jvp(
+        moved: Any = jvp(
             lambda weights: functional_call(self.network, weights, (batch,)), (mode,), (move,)
         )
+        value, change = moved
         return (value + change).detach()
 
 

@@ -93,14 +93,58 @@ class OneHiddenLayer:
         tensor of shape (..., N, C)
             Outputs.
         """
-        lead, first, C = weights.shape[:-1], self.last_layer, self.outputs
-        below = weights[..., :first].reshape(*lead, self.width, self.inputs)
-        above = weights[..., first:-C].reshape(*lead, self.width, C)
+        below, above, bias = self._split(weights)
         activate, _ = _ACTIVATIONS[self.activation]
         units = activate(X @ below.mT)
         if mask is not None:
             units = units * mask
-        return units @ above + weights[..., None, -C:]
+        return units @ above + bias
+
+    def pull_back(
+        self,
+        weights: Tensor,
+        X: Tensor,
+        derive: Callable[[Tensor], Tensor],
+        mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the outputs, and the gradient of a function of them with respect to the weights.
+
+        The formulas take a third to a half of the time of automatic differentiation, most of which
+        is overhead for networks of this size.
+
+        Parameters
+        ----------
+        weights, X, mask
+            As for `forward`.
+        derive : callable
+            Return the derivatives of the function with respect to outputs of shape (..., N, C).
+
+        Returns
+        -------
+        outputs : tensor of shape (..., N, C)
+            Outputs.
+        gradient : tensor of shape (..., D)
+            Gradient.
+        """
+        below, above, bias = self._split(weights)
+        activate, slope = _ACTIVATIONS[self.activation]
+        activations = X @ below.mT
+        units, slopes = activate(activations), slope(activations)
+        if mask is not None:
+            units, slopes = units * mask, slopes * mask
+        outputs = units @ above + bias
+        of_outputs = derive(outputs)
+        of_below = ((of_outputs @ above.mT) * slopes).mT @ X
+        of_above = units.mT @ of_outputs
+        parts = (of_below.flatten(-2), of_above.flatten(-2), of_outputs.sum(dim=-2))
+        return outputs, torch.cat(parts, dim=-1)
+
+    def _split(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the weights of shapes (..., H, p) and (..., H, C), and biases (..., 1, C)."""
+        lead, first, C = weights.shape[:-1], self.last_layer, self.outputs
+        below = weights[..., :first].reshape(*lead, self.width, self.inputs)
+        above = weights[..., first:-C].reshape(*lead, self.width, C)
+        return below, above, weights[..., None, -C:]
 
     def jacobian(self, weights: Tensor, X: Tensor, first: int = 0) -> Tensor:
         """Return the derivatives of the outputs at each row of X with respect to the weights.

@@ -23,6 +23,10 @@ class Likelihood(ABC):
         """Return the negative log-likelihood, summed over N, up to a constant."""
 
     @abstractmethod
+    def derive(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the derivatives of the misfit with respect to the outputs, of their shape."""
+
+    @abstractmethod
     def constant(self, rows: int) -> float:
         """Return the constant that `misfit` leaves out, for a number of rows."""
 
@@ -54,6 +58,11 @@ class Gaussian(Likelihood):
     def misfit(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the negative log-likelihood, summed over N, up to a constant."""
         return torch.sum((y - outputs[..., 0]) ** 2, dim=-1) / (2 * self.noise)
+
+    def derive(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the derivatives of the misfit with respect to the outputs."""
+        noise = self.noise[..., None, None] if isinstance(self.noise, Tensor) else self.noise
+        return (outputs - y[..., None]) / noise
 
     def constant(self, rows: int) -> float:
         """Return the constant that `misfit` leaves out, for a number of rows."""
@@ -95,6 +104,14 @@ class HeteroscedasticGaussian(Likelihood):
         squares = (y - outputs[..., 0]) ** 2 / self.noise
         return torch.sum(squares * torch.exp(-logs) + logs, dim=-1) / 2
 
+    def derive(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the derivatives of the misfit with respect to the outputs."""
+        residuals = outputs[..., 0] - y
+        precision = torch.exp(-self.spread * outputs[..., 1]) / self.noise
+        of_mean = residuals * precision
+        of_logs = self.spread / 2 * (1 - residuals * of_mean)
+        return torch.stack([of_mean, of_logs], dim=-1)
+
     def constant(self, rows: int) -> float:
         """Return the constant that `misfit` leaves out, for a number of rows."""
         return rows / 2 * log(2 * pi * self.noise)
@@ -131,6 +148,11 @@ class Categorical(Likelihood):
         logs = torch.log_softmax(outputs, dim=-1)
         labels = y.expand(outputs.shape[:-1])[..., None]
         return -torch.gather(logs, -1, labels)[..., 0].sum(dim=-1)
+
+    def derive(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the derivatives of the misfit with respect to the outputs."""
+        labels = torch.nn.functional.one_hot(y, self.classes).to(outputs.dtype)
+        return torch.softmax(outputs, dim=-1) - labels
 
     def constant(self, rows: int) -> float:
         """Return zero: `misfit` is the whole negative log-likelihood."""

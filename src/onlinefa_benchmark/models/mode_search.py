@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from onlinefa.walks.preconditioner import Preconditioner
 from onlinefa_benchmark.arrays import Array
@@ -129,9 +128,7 @@ def sampled_curvature_rows(network: NetworkPosterior, theta: Array) -> Array:
 
 
 def _energy_and_gradient(network: NetworkPosterior, theta: Array) -> tuple[float, Array]:
-    at = network.tensor(theta).requires_grad_()
-    value = network.energy(at)
-    (gradient,) = torch.autograd.grad(value, at)
+    value, gradient = network.energy_and_gradient(network.tensor(theta))
     return value.item(), gradient.cpu().numpy()
 
 

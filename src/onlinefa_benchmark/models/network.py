@@ -169,6 +169,22 @@ class NetworkPosterior:
         X, y = self.table
         return self.misfit(theta, X, y) + theta @ theta / 2
 
+    def energy_and_gradient(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the energy and its gradient, of shape (D,)."""
+        X, y = self.table
+        outputs, gradient = self.shape.pull_back(
+            self.scales * theta, X, lambda outputs: self.likelihood.derive(outputs, y)
+        )
+        energy = self.likelihood.misfit(outputs, y) + theta @ theta / 2
+        return energy, self.scales * gradient + theta
+
+    def misfit_gradient(self, theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
+        """Return the gradient of the misfit of rows, of shape (D,)."""
+        _, gradient = self.shape.pull_back(
+            self.scales * theta, X, lambda outputs: self.likelihood.derive(outputs, y)
+        )
+        return self.scales * gradient
+
     def misfit(self, theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
         """Return the negative log-likelihood of rows up to a constant."""
         return self.likelihood.misfit(self.outputs(theta, X), y)
@@ -205,9 +221,7 @@ class NetworkPosterior:
         with torch.no_grad():
             outputs = self.outputs(self.tensor(theta), X[rows])
         if random is None:
-            outputs.requires_grad_()
-            (slopes,) = torch.autograd.grad(self.likelihood.misfit(outputs, y[rows]), outputs)
-            cotangents = slopes.cpu().numpy()
+            cotangents = self.likelihood.derive(outputs, y[rows]).cpu().numpy()
         else:
             signs = random.choice([-1.0, 1.0], size=tuple(outputs.shape))
             root = self.likelihood.curvature_root(outputs).cpu().numpy()
@@ -267,15 +281,14 @@ class NetworkPosterior:
         """
         X, y = self.table
         N = len(self.y)
-        theta = self.tensor(start).requires_grad_()
+        theta = self.tensor(start)
         for _ in self.iterate(range(epochs), "epochs"):
             order = torch.as_tensor(random.permutation(N), device=self.device)
             seen = []
             for rows in order[: N - N % batch].view(-1, batch):
-                loss = self.misfit(theta, X[rows], y[rows]) / batch + theta @ theta / (2 * N)
-                (gradient,) = torch.autograd.grad(loss, theta)
-                theta = (theta.detach() - rate * gradient).requires_grad_()
-                seen.append(theta.detach())
+                gradient = self.misfit_gradient(theta, X[rows], y[rows]) / batch + theta / N
+                theta = theta - rate * gradient
+                seen.append(theta)
             weights = torch.stack(seen).cpu().numpy()
             if not np.isfinite(weights).all():
                 raise WalkDiverged(f"SGD with a learning rate of {rate:.3g} diverges")

@@ -64,19 +64,18 @@ class Networks:
             raise ValueError("networks with this likelihood must have the same one")
         return likelihoods[0]
 
-    def misfit(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Estimate the misfit over N of all networks from R batches of rows: of shape (B, R).
-
-        The mask, of a shape that broadcasts to (B, R, batch, width), multiplies hidden units.
-        """
+    def misfit_gradient(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Estimate the gradient of the misfit over N from R batches: of shape (B, R, D)."""
         X, y = self._table
-        outputs = self.first.shape.forward(self._scales * theta, X[rows], mask)
-        return self._likelihood.misfit(outputs, y[rows]) / rows.shape[-1]
+        X, y = X[rows], y[rows]
+        _, gradient = self.first.shape.pull_back(
+            self._scales * theta, X, lambda outputs: self._likelihood.derive(outputs, y), mask
+        )
+        return self._scales * gradient / rows.shape[-1]
 
-    def energy(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Estimate the energy over N of all networks from R batches of rows: of shape (B, R)."""
-        prior = torch.sum(theta**2, dim=-1) / (2 * len(self.first.y))
-        return self.misfit(theta, rows, mask) + prior
+    def energy_gradient(self, theta: Tensor, rows: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Estimate the gradient of the energy over N from R batches: of shape (B, R, D)."""
+        return self.misfit_gradient(theta, rows, mask) + theta / len(self.first.y)
 
     def walk(
         self,
@@ -115,9 +114,7 @@ class Networks:
         B, R, D = theta.shape
         seen = np.empty((B, R, steps // every, D), dtype=np.float32)
         for step, rows in enumerate(self.batches(R, steps, batch, random), start=1):
-            theta = theta.detach().requires_grad_()
-            (gradient,) = torch.autograd.grad(self.energy(theta, rows).sum(), theta)
-            theta = theta.detach() - speed * gradient
+            theta = theta - speed * self.energy_gradient(theta, rows)
             if step % every == 0:
                 seen[:, :, step // every - 1] = theta.cpu().numpy()
         return seen

@@ -155,8 +155,10 @@ class Variational(Posterior):
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
         N = len(networks.first.y)
         for rows in networks.batches(self.draws, self.steps, min(tasks[0].batch, N), random):
-            misfit = networks.misfit(family.draw(self.draws, noise), rows).mean(dim=1)
-            loss = torch.sum(misfit + family.divergence() / N)
+            drawn = family.draw(self.draws, noise)
+            # This product has the gradients of the misfit with respect to the parameters.
+            slopes = networks.misfit_gradient(drawn.detach(), rows) / self.draws
+            loss = torch.sum(slopes * drawn) + torch.sum(family.divergence()) / N
             gradients = torch.autograd.grad(loss, family.parameters())
             for values, gradient in zip(family.parameters(), gradients, strict=True):
                 values.grad = gradient

@@ -90,7 +90,7 @@ class IVON(Posterior):
             torch.manual_seed(int(random.integers(2**31)))
             for rows in networks.batches(1, self.steps, min(task.batch, N), random):
                 with optimiser.sampled_params(train=True):
-                    (theta.grad,) = torch.autograd.grad(networks.misfit(theta, rows).sum(), theta)
+                    theta.grad = networks.misfit_gradient(theta.detach(), rows)
                 optimiser.step()
                 schedule.step()
             drawn = []

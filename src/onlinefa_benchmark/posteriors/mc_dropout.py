@@ -75,7 +75,7 @@ class MCDropout(Posterior):
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
         for rows in networks.batches(1, self.steps, min(task.batch, N), random):
             mask = self._draw_mask((*rows.shape, task.network.width), masks)
-            (theta.grad,) = torch.autograd.grad(networks.energy(theta, rows, mask).sum(), theta)
+            theta.grad = networks.energy_gradient(theta.detach(), rows, mask)
             optimiser.step()
             schedule.step()
         return theta.detach()[0, 0].double().cpu().numpy()

@@ -87,12 +87,11 @@ class SGHMC(Posterior):
         seen = []
         batches = networks.batches(self.chains, self.steps, min(task.batch, N), random)
         for step, rows in enumerate(batches):
-            theta = theta.detach().requires_grad_()
-            (gradient,) = torch.autograd.grad(networks.energy(theta, rows).sum(), theta)
+            gradient = networks.energy_gradient(theta, rows)
             drawn = torch.randn(theta.shape, generator=noise, device=theta.device)
             momentum = (1 - self.friction) * momentum - eta * N * gradient
             momentum = momentum + (2 * self.friction * eta) ** 0.5 * drawn
-            theta = theta.detach() + momentum
+            theta = theta + momentum
             if step in kept:
                 seen.append(theta[0].double().cpu().numpy())
         # Chains have the same number of states; those beyond the number of samples are left out.

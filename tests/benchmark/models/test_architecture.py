@@ -39,6 +39,28 @@ def test_outputs_and_derivatives_equal_the_formula(C, name, activate):
     torch.testing.assert_close(of_last, slopes[..., 20:])
 
 
+@pytest.mark.parametrize("C", [1, 3])
+@pytest.mark.parametrize("name", ["erf", "relu"])
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_gradients_equal_those_of_automatic_differentiation(C, name, is_masked):
+    """Two networks with three runs each, whose inputs differ."""
+    random = torch.Generator().manual_seed(0)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=random, dtype=torch.float64)
+
+    shape = OneHiddenLayer(inputs=4, width=5, outputs=C, activation=name)
+    weights, X, targets = draw(2, 3, shape.dimension), draw(3, 6, 4), draw(3, 6, C)
+    mask = (draw(2, 3, 6, 5) > 0).double() if is_masked else None
+
+    def misfit(at):
+        return torch.sum((shape.forward(at, X, mask) - targets) ** 2) / 2
+
+    outputs, found = shape.pull_back(weights, X, lambda outputs: outputs - targets, mask)
+    torch.testing.assert_close(outputs, shape.forward(weights, X, mask))
+    torch.testing.assert_close(found, torch.func.grad(misfit)(weights))
+
+
 def test_scales_equal_the_standard_deviations_of_the_prior():
     scales = OneHiddenLayer(2, 4, 3).scales(NeuralNetwork(0.5, 3.0, 2.0))
     np.testing.assert_allclose(scales, [0.5] * 8 + [1.5] * 12 + [2.0] * 3)

@@ -62,6 +62,23 @@ def test_the_misfit_of_classes_is_the_negative_log_probability():
 
 
 @pytest.mark.parametrize(
+    "likelihood",
+    [
+        Gaussian(0.3),
+        Gaussian(torch.tensor([[0.3], [2.0]])),
+        HeteroscedasticGaussian(0.3, 0.8),
+        Categorical(4),
+    ],
+)
+def test_derivatives_are_those_of_the_misfit(likelihood):
+    outputs = torch.randn(2, 5, 6, likelihood.outputs, dtype=torch.float64)
+    y = torch.randint(4, (5, 6))
+    y = y if isinstance(likelihood, Categorical) else y.double()
+    expected = torch.func.grad(lambda at: likelihood.misfit(at, y).sum())(outputs)
+    torch.testing.assert_close(likelihood.derive(outputs, y), expected)
+
+
+@pytest.mark.parametrize(
     ("likelihood", "y"), [(Gaussian(0.3), torch.tensor([0.7])), (Categorical(4), torch.tensor([2]))]
 )
 def test_the_root_times_its_transpose_is_the_hessian(likelihood, y):
