@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 _FIRST = Hyperparameters(precision=1.0, noise=0.3)
 """Where the updates of prior and noise begin."""
 
-_FIRST_SPREAD = 0.3
+_FIRST_SPREAD = 0.05  # small, because networks with a large spread fit single rows without noise
 
 _ROWS_FOR_CURVATURE = 200
 _FURTHER_ITERATIONS = 30  # by which the distance from a mode is measured
@@ -229,14 +229,22 @@ class HeteroscedasticNetworks(EvidenceNetworks):
     """Networks whose second output is the log variance of the noise.
 
     They begin with the networks that have the same noise for all inputs and the largest evidence.
+    If no spread of the log variance has a larger evidence, it is zero.
     """
 
     def maximise(self) -> Stage:
         """Return the networks during the updates with the largest evidence."""
-        best = super().maximise()
-        shape, noise = best.network.shape, Hyperparameters.of(best.network).noise
-        network = replace(best.network, likelihood=HeteroscedasticGaussian(noise, _FIRST_SPREAD))
-        return maximise_evidence(network, shape.add_output(best.thetas), self.training.rounds)
+        constant = super().maximise()
+        thetas = constant.network.shape.add_output(constant.thetas)
+        noise = Hyperparameters.of(constant.network).noise
+
+        def spread_by(spread: float) -> NetworkPosterior:
+            return replace(constant.network, likelihood=HeteroscedasticGaussian(noise, spread))
+
+        best = maximise_evidence(spread_by(_FIRST_SPREAD), thetas, self.training.rounds)
+        # The evidence falls while networks approach a mode: compare after as many iterations.
+        without = next(trace_updates(spread_by(0.0), thetas, 1))
+        return best if best.log_evidence > without.log_evidence else without
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
