@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -14,10 +15,12 @@ from onlinefa.estimators.base import FitDiverged
 from onlinefa.gaussian import NotFinite
 from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.experiments.network import study as studies
+from onlinefa_benchmark.experiments.network import trained_networks
 from onlinefa_benchmark.experiments.network.hyperparameters import Hyperparameters
 from onlinefa_benchmark.experiments.network.study import EvidenceStudy, ValidationStudy
 from onlinefa_benchmark.experiments.network.trained_networks import (
     EvidenceNetworks,
+    HeteroscedasticNetworks,
     Rows,
     UpdatedNetworks,
 )
@@ -145,6 +148,58 @@ def test_every_metric_is_diverged_if_no_candidate_can_be_fitted(
     ]
     assert {(one.value, one.status) for one in found} == {(None, "diverged")}
     assert all(reason in one.message for one in found)
+
+
+# -- noise of each input ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_larger", [True, False])
+def test_the_log_variance_has_a_spread_only_if_its_evidence_is_larger(monkeypatch, is_larger):
+    """Without spread, the networks are those with constant noise after as many iterations."""
+    table = Rows(WHOLE.X[:19], WHOLE.y[:19])
+    shared = {"table": table, "training": QUICK, "random": RANDOM}
+    constant = EvidenceNetworks(**shared, iterations=0).maximise()
+    (without, *_) = trace_updates(constant.network, constant.thetas, 1)
+    maximise = trained_networks.maximise_evidence
+
+    def maximise_slightly(network, starts, rounds):
+        found = maximise(network, starts, rounds)
+        if isinstance(network.likelihood, Gaussian):
+            return found
+        return replace(found, log_evidence=without.log_evidence + (1 if is_larger else -1))
+
+    monkeypatch.setattr(trained_networks, "maximise_evidence", maximise_slightly)
+    found = HeteroscedasticNetworks(**shared, iterations=0).maximise()
+    spread = found.network.likelihood.spread
+    assert spread > 0 if is_larger else spread == 0
+    if not is_larger:
+        assert found.log_evidence == pytest.approx(without.log_evidence)
+        outputs = found.network.functions(found.thetas, table.X)
+        means = without.network.functions(without.thetas, table.X)
+        np.testing.assert_allclose(outputs[..., 0], means, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["map", "swag", "laplace", "laplace_all", "laplace_fa", "mean_field", "mc_dropout"]
+)
+def test_posteriors_predict_with_the_noise_of_each_input(algorithm):
+    table = Rows(WHOLE.X[:19], WHOLE.y[:19])
+    networks = HeteroscedasticNetworks(table=table, training=QUICK, random=RANDOM, iterations=20)
+    seen = []
+
+    def measure(predicted, additional):
+        seen.append(predicted)
+        return {("one", ()): 1.5}
+
+    study = EvidenceStudy(**{**SHARED, "measure": measure}, networks=networks)
+    found = run_study(cell(algorithm, noise="heteroscedastic"), study)
+    assert {one.status for one in found if one.metric == "one"} == {"ok"}
+    (chosen,) = networks.hyperparameters
+    assert values_of(found)["chosen_spread"] == chosen.spread
+    (predicted,) = seen
+    assert predicted.means.shape == predicted.sds.shape
+    varies = np.ptp(predicted.sds, axis=1) > 0  # between inputs
+    assert varies.all() if chosen.spread else not varies.any()
 
 
 # -- candidates ------------------------------------------------------------------------------------
