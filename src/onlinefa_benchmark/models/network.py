@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 2**24  # numbers that a batched forward pass may hold at a time
 _POWER_STEPS = 30
+_ROWS_FOR_CURVATURE = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +247,16 @@ class NetworkPosterior:
         for _ in range(_POWER_STEPS):
             direction = A @ (A.T @ (direction / np.linalg.norm(direction)))
         return float(np.linalg.norm(direction) / len(inputs) + 1 / len(self.y))
+
+    def critical_rate(self, theta: Array) -> float:
+        """Estimate the rate at which descent on the energy over N becomes unstable at some weights.
+
+        Parameters
+        ----------
+        theta : array of shape (D,)
+            Weights, in units of the prior.
+        """
+        return 2 / self.curvature(theta, self.X[:_ROWS_FOR_CURVATURE])
 
     def walk(
         self, start: Array, rate: float, batch: int, epochs: int, random: np.random.Generator

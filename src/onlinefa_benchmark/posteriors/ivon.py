@@ -21,8 +21,10 @@ class IVON(Posterior):
     ----------
     steps : int
         Number of steps.
-    learning_rate : float
-        Initial learning rate; it falls to zero.
+    rate : float
+        Initial learning rate, which falls to zero, as a fraction of the rate at which descent with
+        all rows becomes unstable. IVON divides gradients by its estimate of the Hessian, but that
+        begins with one value for all weights.
     beta2 : float
         Share of the estimate of the Hessian that is kept in a step. The default of ivon-opt is for
         training with many more steps.
@@ -33,15 +35,13 @@ class IVON(Posterior):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "steps": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "rate": [Interval(Real, 0, None, closed="neither")],
         "beta2": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(
-        self, *, steps: int = 3000, learning_rate: float = 0.1, beta2: float = 0.999
-    ) -> None:
+    def __init__(self, *, steps: int = 3000, rate: float = 0.5, beta2: float = 0.999) -> None:
         self.steps = steps
-        self.learning_rate = learning_rate
+        self.rate = rate
         self.beta2 = beta2
 
     def functions(self, task: Task) -> Functions:
@@ -60,7 +60,7 @@ class IVON(Posterior):
         start = perf_counter()
         drawn = self.draw(task)
         if not np.isfinite(drawn).all():
-            raise FitDiverged(f"IVON with a learning rate of {self.learning_rate:.2g} diverges")
+            raise FitDiverged(f"IVON with {self.rate:.2g} of the critical rate diverges")
         functions = SampledFunctions(task.network.functions(drawn, task.inputs))
         return functions, perf_counter() - start
 
@@ -79,7 +79,7 @@ class IVON(Posterior):
         A = sampled_curvature_rows(task.network, task.mode)
         optimiser = ivon.IVON(
             [theta],
-            lr=self.learning_rate,
+            lr=self.rate * task.network.critical_rate(task.mode),
             ess=N,
             hess_init=float(np.sum(A**2) / A.shape[1] / N),
             beta2=self.beta2,

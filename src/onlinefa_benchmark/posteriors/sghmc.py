@@ -12,8 +12,6 @@ from onlinefa.walks.errors import WalkDiverged
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.posteriors.base import Functions, Posterior, SampledFunctions, Task
 
-_ROWS_FOR_CURVATURE = 200
-
 
 class SGHMC(Posterior):
     """Networks that chains of stochastic gradient Hamiltonian Monte Carlo visit.
@@ -78,8 +76,7 @@ class SGHMC(Posterior):
 
         networks, modes = Networks([task.network]), task.modes(self.chains)
         N, random = len(task.network.y), task.random("sampling")
-        curvature = task.network.curvature(modes[0], task.network.X[:_ROWS_FOR_CURVATURE])
-        eta = self.rate * 2 / (curvature * N)  # the curvature is that of U / N
+        eta = self.rate * task.network.critical_rate(modes[0]) / N  # the rate is for U / N
         noise = torch.Generator(device=networks.first.device)
         noise.manual_seed(int(random.integers(2**31)))
         kept = self._choose_steps(task.samples)

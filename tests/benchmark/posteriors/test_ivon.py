@@ -25,7 +25,7 @@ def test_the_gaussian_of_a_linear_network_is_the_posterior():
     N, sigma, noise = len(network.y), network.prior.sigma_b, network.likelihood.noise
     precision = 1 + N * sigma**2 / noise
     mean = sigma * network.y.sum() / noise / precision
-    drawn = IVON(steps=4000, learning_rate=0.1, beta2=0.99).draw(task)
+    drawn = IVON(steps=4000, beta2=0.99).draw(task)
     bias, others = drawn[:, -1], drawn[:, :-1]
     assert bias.mean() == pytest.approx(mean, abs=0.2 * precision**-0.5)
     assert bias.std() == pytest.approx(precision**-0.5, rel=0.15)
@@ -39,5 +39,5 @@ def test_the_same_task_gives_the_same_functions():
 
 
 def test_too_large_rates_diverge():
-    with pytest.raises(FitDiverged, match="IVON with a learning rate of"):
-        IVON(steps=300, learning_rate=1e30).functions(task_of(trainings_of()))
+    with pytest.raises(FitDiverged, match="IVON with 1e\\+30 of the critical rate"):
+        IVON(steps=300, rate=1e30).functions(task_of(trainings_of()))

@@ -40,7 +40,6 @@ _FIRST = Hyperparameters(precision=1.0, noise=0.3)
 
 _FIRST_SPREAD = 0.05  # small, because networks with a large spread fit single rows without noise
 
-_ROWS_FOR_CURVATURE = 200
 _FURTHER_ITERATIONS = 30  # by which the distance from a mode is measured
 
 
@@ -144,7 +143,7 @@ class TrainedNetworks(ABC):
         """Weights along SGD from the modes, of shape (hyperparameters, runs, observations, D)."""
         training = self.training
         critical = [
-            2 / member.curvature(modes[0], self.table.X[:_ROWS_FOR_CURVATURE])
+            member.critical_rate(modes[0])
             for member, modes in zip(self.networks.members, self.modes, strict=True)
         ]
         rates = training.walk_rate * np.array(critical)
