@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from onlinefa_benchmark.arrays import Array
 from onlinefa_benchmark.experiments.network.hyperparameters import Hyperparameters
 from onlinefa_benchmark.models.activations import Activation
-from onlinefa_benchmark.models.evidence import Stage, maximise_evidence, trace_updates
+from onlinefa_benchmark.models.evidence import (
+    Stage,
+    log_evidence,
+    maximise_evidence,
+    trace_updates,
+)
 from onlinefa_benchmark.models.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
@@ -207,20 +212,24 @@ class EvidenceNetworks(TrainedNetworks):
     @cached_property
     def stages(self) -> list[Stage]:
         """The networks with the hyperparameters of the largest evidence."""
-        best = self.maximise()
-        log.info("%s, log evidence %.5g", Hyperparameters.of(best.network), best.log_evidence)
-        modes = []
-        for run, theta in enumerate(best.thetas):
-            mode = find_mode(best.network, theta, self.iterations)
-            excess = _measure_excess(best.network, mode.theta)
-            log.info("run %d: %.2g nats from a mode, %d iterations", run, excess, mode.iterations)
-            modes.append(mode.theta)
-        return [replace(best, thetas=np.array(modes))]
+        return [self._train(self._maximise())]
 
-    def maximise(self) -> Stage:
+    def _maximise(self) -> Stage:
         """Return the networks during the updates of prior and noise with the largest evidence."""
         network = self.posterior(_FIRST, Gaussian(_FIRST.noise))
         return maximise_evidence(network, self.draw_starts(network.dimension), self.training.rounds)
+
+    def _train(self, stage: Stage) -> Stage:
+        """Return the networks at modes, and their evidence there."""
+        network, modes = stage.network, []
+        for run, theta in enumerate(stage.thetas):
+            mode = find_mode(network, theta, self.iterations)
+            excess = _measure_excess(network, mode.theta)
+            log.info("run %d: %.2g nats from a mode, %d iterations", run, excess, mode.iterations)
+            modes.append(mode.theta)
+        evidence = float(np.mean([log_evidence(network, mode) for mode in modes]))
+        log.info("%s: log evidence %.5g", Hyperparameters.of(network), evidence)
+        return Stage(network, np.array(modes), evidence)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -231,19 +240,24 @@ class HeteroscedasticNetworks(EvidenceNetworks):
     If no spread of the log variance has a larger evidence, it is zero.
     """
 
-    def maximise(self) -> Stage:
-        """Return the networks during the updates with the largest evidence."""
-        constant = super().maximise()
+    @cached_property
+    def stages(self) -> list[Stage]:
+        """The networks with the larger evidence: with a spread of the log variance, or without.
+
+        They are compared at modes. On the way there, networks that fit single rows without noise
+        have a large evidence, which falls when they come closer to a mode.
+        """
+        constant = self._maximise()
         thetas = constant.network.shape.add_output(constant.thetas)
         noise = Hyperparameters.of(constant.network).noise
 
         def spread_by(spread: float) -> NetworkPosterior:
             return replace(constant.network, likelihood=HeteroscedasticGaussian(noise, spread))
 
-        best = maximise_evidence(spread_by(_FIRST_SPREAD), thetas, self.training.rounds)
-        # The evidence falls while networks approach a mode: compare after as many iterations.
-        without = next(trace_updates(spread_by(0.0), thetas, 1))
-        return best if best.log_evidence > without.log_evidence else without
+        without = Stage(spread_by(0.0), thetas, constant.log_evidence)
+        varying = maximise_evidence(spread_by(_FIRST_SPREAD), thetas, self.training.rounds)
+        candidates = [self._train(stage) for stage in (without, varying)]
+        return [max(candidates, key=lambda stage: stage.log_evidence)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -26,7 +25,7 @@ from onlinefa_benchmark.experiments.network.trained_networks import (
 )
 from onlinefa_benchmark.models import evidence
 from onlinefa_benchmark.models.evidence import trace_updates
-from onlinefa_benchmark.models.likelihoods import Gaussian
+from onlinefa_benchmark.models.likelihoods import Gaussian, HeteroscedasticGaussian
 from onlinefa_benchmark.models.mode_search import find_mode
 from onlinefa_benchmark.posteriors.base import GaussianFunctions
 
@@ -155,28 +154,33 @@ def test_every_metric_is_diverged_if_no_candidate_can_be_fitted(
 
 @pytest.mark.parametrize("is_larger", [True, False])
 def test_the_log_variance_has_a_spread_only_if_its_evidence_is_larger(monkeypatch, is_larger):
-    """Without spread, the networks are those with constant noise after as many iterations."""
-    table = Rows(WHOLE.X[:19], WHOLE.y[:19])
-    shared = {"table": table, "training": QUICK, "random": RANDOM}
-    constant = EvidenceNetworks(**shared, iterations=0).maximise()
-    (without, *_) = trace_updates(constant.network, constant.thetas, 1)
-    maximise = trained_networks.maximise_evidence
+    """Without spread, the networks are those with constant noise."""
+    shared = {"table": Rows(WHOLE.X[:19], WHOLE.y[:19]), "training": QUICK, "random": RANDOM}
+    (constant,) = EvidenceNetworks(**shared, iterations=20).stages
+    evidence = trained_networks.log_evidence
 
-    def maximise_slightly(network, starts, rounds):
-        found = maximise(network, starts, rounds)
-        if isinstance(network.likelihood, Gaussian):
-            return found
-        return replace(found, log_evidence=without.log_evidence + (1 if is_larger else -1))
+    def change_evidence(network, theta):
+        varies = isinstance(network.likelihood, HeteroscedasticGaussian) and (
+            network.likelihood.spread > 0
+        )
+        return evidence(network, theta) + varies * (1e6 if is_larger else -1e6)
 
-    monkeypatch.setattr(trained_networks, "maximise_evidence", maximise_slightly)
-    found = HeteroscedasticNetworks(**shared, iterations=0).maximise()
-    spread = found.network.likelihood.spread
-    assert spread > 0 if is_larger else spread == 0
-    if not is_larger:
-        assert found.log_evidence == pytest.approx(without.log_evidence)
-        outputs = found.network.functions(found.thetas, table.X)
-        means = without.network.functions(without.thetas, table.X)
-        np.testing.assert_allclose(outputs[..., 0], means, atol=1e-6)
+    monkeypatch.setattr(trained_networks, "log_evidence", change_evidence)
+    (found,) = HeteroscedasticNetworks(**shared, iterations=20).stages
+    if is_larger:
+        assert found.network.likelihood.spread > 0
+        return
+    assert found.network.likelihood.spread == 0
+    assert found.log_evidence == pytest.approx(constant.log_evidence)
+    outputs = found.network.functions(found.thetas, found.network.X)
+    means = constant.network.functions(constant.thetas, found.network.X)
+    np.testing.assert_allclose(outputs[..., 0], means, atol=1e-4)
+
+
+def test_the_evidence_of_trained_networks_is_that_of_their_modes(evidence_study):
+    (stage,) = evidence_study.networks.stages
+    of_modes = [evidence.log_evidence(stage.network, theta) for theta in stage.thetas]
+    assert stage.log_evidence == pytest.approx(np.mean(of_modes))
 
 
 @pytest.mark.parametrize(
