@@ -343,20 +343,20 @@ def _find_components(Y: _Deviations, variances: AnyArray, K: int) -> AnyArray:
     combinations = vectors[..., :found] * lengths[..., None, :]
     combinations = xp.astype(combinations, variances.dtype, copy=False)
     # Each factor is contiguous: products of rows with few factors are several times as fast.
-    F = xp.zeros((*trials, K, D), dtype=variances.dtype, device=variances.device).mT
+    rows = xp.zeros((*trials, K, D), dtype=variances.dtype, device=variances.device)
     for tile in iterate_tiles(variances):
-        F[..., tile, :found] = standardise(tile).mT @ combinations
+        rows[..., :found, tile] = combinations.mT @ standardise(tile)
     if found < K or not exist.all():
-        missing = xp.ones((*trials, K), dtype=xp.bool, device=F.device)
+        missing = xp.ones((*trials, K), dtype=xp.bool, device=rows.device)
         missing[..., :found] = ~exist
-        F = xp.where(missing[..., None, :], _make_cosines(F), F)
-    return F * deviations[..., None]
+        rows = xp.where(missing[..., None], _make_cosines(rows), rows)
+    return (rows * deviations[..., None, :]).mT
 
 
-def _make_cosines(F: AnyArray) -> AnyArray:
-    """Return orthogonal factors with half of the length of unit vectors, like the given ones."""
-    xp = array_namespace(F)
-    D, K = F.shape[-2:]
-    column = xp.arange(D, dtype=F.dtype, device=F.device)[:, None]
-    number = xp.arange(K, dtype=F.dtype, device=F.device)[None, :]
+def _make_cosines(rows: AnyArray) -> AnyArray:
+    """Return orthogonal rows with half of the length of unit vectors, like the given ones."""
+    xp = array_namespace(rows)
+    K, D = rows.shape[-2:]
+    column = xp.arange(D, dtype=rows.dtype, device=rows.device)[None, :]
+    number = xp.arange(K, dtype=rows.dtype, device=rows.device)[:, None]
     return xp.cos(math.pi / D * (column + 0.5) * (number + 1)) / math.sqrt(2 * D)
