@@ -107,7 +107,7 @@ def _split_by_setting(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each setting by its title, which names the noise if there are several."""
     noises = sorted(rows["noise"].unique())
     return {
-        DATASET.format(dataset) + (f", noise: {noise}" if len(noises) > 1 else ""): rows[
+        DATASET.format(dataset) + (f"\nnoise: {noise}" if len(noises) > 1 else ""): rows[
             (rows["dataset"] == dataset) & (rows["noise"] == noise)
         ]
         for dataset, noise in product(sorted_values(rows, DATASET), noises)

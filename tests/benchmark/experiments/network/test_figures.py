@@ -58,9 +58,10 @@ def test_the_coverage_of_each_posterior_is_written_into_its_cell():
 
 @pytest.mark.parametrize("datasets", [("yacht",), ("airfoil", "boston", "casp", "yacht")])
 @pytest.mark.parametrize("draw", ["network", "calibration"])
-def test_captions_are_no_wider_than_the_figure(draw, datasets):
+def test_captions_and_titles_are_inside_of_the_figure(draw, datasets):
     metric = {"network": "test_nll", "calibration": "coverage_90"}[draw]
-    rows = summary(metric, {"map": [0.8, 0.9], "multi_laplace_all": [0.95, 0.97]}, datasets)
+    values = {"map": [0.8, 0.9], "multi_laplace_all": [0.95, 0.97]}
+    rows = summary(metric, values, datasets, ("evidence", "heteroscedastic"))
     assert texts_outside(getattr(figures, draw)(NETWORK, rows)) == []
 
 
