@@ -35,7 +35,8 @@ def summary(metric, values, datasets=("boston", "yacht"), noises=("evidence", "v
 def texts_outside(figure):
     """Return the texts that are not entirely on the figure."""
     figure.draw_without_rendering()
-    everything = [figure._supxlabel, *(text for axis in figure.axes for text in axis.texts)]
+    of_axes = [text for axis in figure.axes for text in (axis.title, *axis.texts)]
+    everything = [figure._supxlabel, *of_axes]
     box = figure.bbox
     return [
         text.get_text()
@@ -56,7 +57,7 @@ def test_the_coverage_of_each_posterior_is_written_into_its_cell():
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["SWAG", "MAP"]
 
 
-@pytest.mark.parametrize("datasets", [("yacht",), ("airfoil", "boston", "casp", "yacht")])
+@pytest.mark.parametrize("datasets", [("yacht",), ("boston", "concrete", "energy", "yacht")])
 @pytest.mark.parametrize("draw", ["network", "calibration"])
 def test_captions_and_titles_are_inside_of_the_figure(draw, datasets):
     metric = {"network": "test_nll", "calibration": "coverage_90"}[draw]
