@@ -58,7 +58,7 @@ def calibration(experiment: Experiment, summary: pd.DataFrame) -> Figure:
     figure, axes = plt.subplots(
         1,
         len(noises),
-        figsize=(max(5.0, size[0]), size[1]),
+        figsize=(max(2.6 + 1.8 * len(noises), size[0]), size[1]),  # for the titles
         squeeze=False,
         sharey=True,
         layout="constrained",
